@@ -1,0 +1,54 @@
+package trace
+
+// The kinds, by actor. A judge reads nothing else.
+const (
+	// Gate inputs. The oracle replays them.
+	GateStart   Kind = "start"              // Phase, Reason, Detail, Persisted, Seq and positions held; Args: maxPending, maxIDs, saves, saveEvery
+	GateEnqueue Kind = "enqueue"            // Ticket, Type, Merge, Seq, ID, positions; Reason with type malformed
+	GateApplied Kind = "applied"            // Reason consumer-failed if the consumer failed
+	GateSaved   Kind = "saved"              // Reason checkpoint-save-failed if the save failed
+	GateRequire Kind = "require-resnapshot" // Reason, Detail
+	GateFail    Kind = "fail"               // Reason
+	GateClose   Kind = "close"              // Reason
+	// Gate outputs. The oracle must agree with them.
+	GateDelivery Kind = "delivery" // Ticket, Status, Reason, Seq
+	GateApply    Kind = "apply"    // Ticket is 0; Type, Seq, ID: handed to the consumer
+	GateSave     Kind = "save"     // Seq: handed to the store
+	GateAbort    Kind = "abort"
+	GateState    Kind = "state" // Phase and the counters, when they changed
+
+	SessionConnect  Kind = "connect"  // Epoch; Seq and positions sent, NoSeq for a snapshot
+	SessionSignal   Kind = "signal"   // Epoch, Status = signal kind, Reason, Detail, Ms
+	SessionVouched  Kind = "vouched"  // Epoch
+	SessionWait     Kind = "wait"     // Ms: back-off until the next attempt
+	SessionHangup   Kind = "hangup"   // Epoch, Detail
+	SessionDropped  Kind = "dropped"  // Epoch: an older connection spoke
+	SessionObserved Kind = "observed" // Status: fresh, unconfirmed, paused-by-consumer
+	SessionEnd      Kind = "end"      // Status = ending, Reason, Detail
+
+	ConsumerSaw    Kind = "saw"    // Type, Seq, ID; Args: rows (digest of the materialized state after it)
+	ConsumerFailed Kind = "failed" // Seq
+
+	StoreLoad   Kind = "load"  // Status: record, nothing, discarded; Reason, Seq
+	StoreSave   Kind = "write" // Seq; Reason if it failed
+	StoreForget Kind = "forget"
+
+	ServerPublish Kind = "publish" // Seq; Args: rows (digest of the feed's state at Seq)
+	ServerTrim    Kind = "trim"    // Seq: oldest kept
+	ServerRestart Kind = "restart" // Seq: new head; Detail: new epoch
+	ServerRequest Kind = "request" // Epoch = n-th connection; Status = HTTP status answered; Seq resumed from, NoSeq for a snapshot request; Cursor digest
+	ServerSent    Kind = "sent"    // Epoch = n-th connection; Type, Seq, ID: handed to the network in whole
+	ServerFault   Kind = "fault"   // Detail: name of the fault that struck
+	ServerClosed  Kind = "closed"  // Epoch = n-th connection, Detail: eof, cut, reset, gone (the client left)
+
+	PluginStarted  Kind = "started"
+	PluginExited   Kind = "exited"   // Detail: exit status or signal
+	PluginRefused  Kind = "refused"  // Detail
+	PluginMeasured Kind = "measured" // Args: what was measured
+
+	StageSetup  Kind = "setup"  // Args
+	StageStep   Kind = "step"   // Detail: the step's text
+	StageExpect Kind = "expect" // Status = name of the expectation (expect.go), Args; judged at this place of the trace
+	StageLate   Kind = "late"   // a wait ran out: Detail says what for, Ms how long
+	StageBroken Kind = "broken" // the harness failed: Detail
+)
