@@ -1,30 +1,30 @@
 package trace
 
 // Expectation is what a scenario says should be true at that place of its trace. A step records one; only the judge
-// decides whether it holds. Each has a fixed set of arguments.
+// decides whether it holds. Each has a fixed set of arguments, stated here in words and in expectargs.go as data; Expect refuses any other.
 type Expectation string
 
 // The vocabulary. "events" are written `type seq`, for example `snapshot 5`, separated by `, `.
 const (
 	ExpectConsumerSaw    Expectation = "consumer-saw"     // events: exactly these reached the consumer, in this order, since the start
 	ExpectConsumerNotSaw Expectation = "consumer-not-saw" // seq or id: never reached the consumer
-	ExpectDelivery       Expectation = "delivery"         // event (type seq) or id; status; reason ("" for none): some delivery of it ended so
-	ExpectPhase          Expectation = "phase"            // phase; reason ("" for none): the gate's state here
+	ExpectDelivery       Expectation = "delivery"         // event (type seq) or id; status; reason optional ("" for none): some delivery of it ended so
+	ExpectPhase          Expectation = "phase"            // phase; reason ("" for none), detail optional: the gate's state here
 	ExpectCounts         Expectation = "counts"           // any of accepted, duplicates, gaps, overflows: the gate's counters here
-	ExpectRequests       Expectation = "requests"         // count: requests the server saw so far
-	ExpectRequest        Expectation = "request"          // n; from ("snapshot" or a sequence); status: the n-th request the server saw
+	ExpectRequests       Expectation = "requests"         // count, or min, max: requests the server saw so far
+	ExpectRequest        Expectation = "request"          // n; from ("snapshot" or a sequence), status optional: the n-th request the server saw
 	ExpectResumeTries    Expectation = "resume-tries"     // seq; count: requests that carried the position of seq
 	ExpectWait           Expectation = "wait"             // n (n-th back-off, from 1); ms or min, max: the delay chosen
 	ExpectObservation    Expectation = "observation"      // status: the session's last observation here
 	ExpectEnding         Expectation = "ending"           // status; reason, detail optional: how the session ended
 	ExpectRunning        Expectation = "running"          // the session has not ended
 	ExpectStored         Expectation = "stored"           // seq, or "nothing": what the store holds here
-	ExpectPersisted      Expectation = "persisted"        // "true" or "false"
+	ExpectPersisted      Expectation = "persisted"        // value ("true" or "false"): what the gate says about the held position
 	ExpectStateOf        Expectation = "state-of"         // seq: the consumer's rows equal the feed's at seq
 	ExpectConverged      Expectation = "converged"        // the consumer's rows equal the feed's at its head
 	ExpectPluginStarts   Expectation = "plugin-starts"    // count
 	ExpectPluginExit     Expectation = "plugin-exit"      // detail (part of it)
 	ExpectMeasured       Expectation = "measured"         // name; max or min or equals: a PluginMeasured argument
-	ExpectFaultStruck    Expectation = "fault-struck"     // name: the fault really happened (else the row was not exercised)
+	ExpectFaultStruck    Expectation = "fault-struck"     // name; count optional (at least 1): the fault really happened (else the row was not exercised)
 	ExpectElapsed        Expectation = "elapsed"          // between two records: from, to (server request n / closed n); min, max in ms
 )
