@@ -2,6 +2,13 @@
 // It is pure: no clock, no I/O, no goroutine.
 package event
 
+// MaxIDBytes is the longest event id that counts. A gate remembers up to 4,096 ids, so an unbounded id would make its memory
+// unbounded; no id in use comes near. A longer one is invalid-event, with DetailLongID.
+const MaxIDBytes = 4096
+
+// DetailLongID is the detail of an event whose id is longer than MaxIDBytes.
+const DetailLongID = "eventId: longer than 4096 bytes"
+
 // Kind is the type of a gate event (facts 1.1). Malformed is a document that failed capture.
 type Kind uint8
 
