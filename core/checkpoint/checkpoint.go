@@ -1,0 +1,117 @@
+package checkpoint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/conform-dev/conform/core/event"
+)
+
+// Kind and version of a checkpoint's JSON form (facts 1.4, D-20).
+const (
+	Kind    = "honua.realtime-checkpoint"
+	Version = 1
+)
+
+// MaxRecentIDs is how many event ids a checkpoint may carry: the ceiling of the gate's id window. A longer list is refused
+// by its length alone, before an id is looked at, so that a poisoned history cannot hold up a start (facts 2.9).
+const MaxRecentIDs = 4096
+
+// Checkpoint is an accepted position and what it is bound to.
+type Checkpoint struct {
+	Context   Context
+	Resume    event.Position // an empty member counts as absent (D-17)
+	RecentIDs []string       // oldest first, at most MaxRecentIDs; shipped stores keep none
+	SavedAt   int64          // unix milliseconds
+}
+
+// Clone copies c with everything it refers to.
+func (c Checkpoint) Clone() Checkpoint {
+	c.RecentIDs = slices.Clone(c.RecentIDs)
+	return c
+}
+
+// Check fails with invalid-checkpoint when c is not the shape of a checkpoint (facts 1.4). The context may hold empty
+// members here: such a one is equal to no valid context.
+func (c *Checkpoint) Check() error {
+	if len(c.RecentIDs) > MaxRecentIDs {
+		return tooManyIDs()
+	}
+	for _, m := range c.Context.members() {
+		if !wellFormed(*m.value) {
+			return fail(event.InvalidCheckpoint, "context."+m.name+" is not Unicode text")
+		}
+	}
+	if err := checkPosition(c.Resume); err != nil {
+		return err
+	}
+	for i, id := range c.RecentIDs {
+		if !plain(id) {
+			return fail(event.InvalidCheckpoint, fmt.Sprintf("recentEventIds[%d] is not Unicode text", i))
+		}
+	}
+	if !ValidTime(c.SavedAt) {
+		return fail(event.InvalidCheckpoint, "savedAt is outside the range of a date")
+	}
+	return nil
+}
+
+func tooManyIDs() error {
+	return fail(event.InvalidCheckpoint, fmt.Sprintf("recentEventIds: the %d-entry safety ceiling is exceeded", MaxRecentIDs))
+}
+
+func checkPosition(p event.Position) error {
+	if !p.Seq.Valid() {
+		return fail(event.InvalidCheckpoint, "resume.sequence is not a safe integer")
+	}
+	for _, m := range positions(&p) {
+		if !plain(*m.value) {
+			return fail(event.InvalidCheckpoint, "resume."+m.name+" is not Unicode text")
+		}
+	}
+	return nil
+}
+
+type positionMember struct {
+	name  string
+	value *string
+}
+
+// positions lists the four text positions, in the contract's order.
+func positions(p *event.Position) [4]positionMember {
+	return [4]positionMember{
+		{"cursor", &p.Cursor},
+		{"watermark", &p.Watermark},
+		{"timestamp", &p.Timestamp},
+		{"deltaToken", &p.DeltaToken},
+	}
+}
+
+func positionValue(p event.Position) members {
+	out := members{{"sequence", int64(p.Seq)}}
+	for _, m := range positions(&p) {
+		if *m.value != "" {
+			out = append(out, member{m.name, *m.value})
+		}
+	}
+	return out
+}
+
+// JSON is c in canonical form. It fails when Check does.
+func (c *Checkpoint) JSON() ([]byte, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	ids := make([]any, len(c.RecentIDs))
+	for i, id := range c.RecentIDs {
+		ids[i] = id
+	}
+	return appendValue(nil, members{
+		{"kind", Kind},
+		{"version", int64(Version)},
+		{"context", c.Context.value()},
+		{"resume", positionValue(c.Resume)},
+		{"recentEventIds", ids},
+		{"savedAt", FormatTime(c.SavedAt)},
+	})
+}

@@ -1,0 +1,173 @@
+package checkpoint
+
+import (
+	"errors"
+
+	"github.com/conform-dev/conform/core/event"
+)
+
+// RecordFormat names the one format of stored records (facts 4.1, D-20). A record of another format is discarded.
+const RecordFormat = "honua.realtime-checkpoint-store/1.0"
+
+// ErrFormat is what DecodeRecord answers for an object that is a record of another format, or of none.
+var ErrFormat = errors.New("unsupported record format")
+
+// Record is what a store keeps of a checkpoint: ten members with the format, nothing else. The authorization scope is a
+// digest, and the id list is not kept.
+type Record struct {
+	Key                      string
+	SourceID                 string
+	QueryFingerprint         string
+	SourceVersion            string
+	SchemaVersion            string
+	AuthorizationScopeDigest string
+	Resume                   event.Position
+	SavedAt                  int64 // unix milliseconds, the checkpoint's own: drives expiry
+	ObservedAt               int64 // unix milliseconds, the store's clock at the write: drives eviction
+}
+
+// NewRecord makes the record of a checkpoint. It fails when the checkpoint is not valid against its own context.
+func NewRecord(c *Checkpoint, observedAt int64) (Record, error) {
+	if err := c.Check(); err != nil {
+		return Record{}, err
+	}
+	ctx, err := c.Context.Validate()
+	if err != nil {
+		return Record{}, err
+	}
+	key, err := ScopeKey(ctx)
+	if err != nil {
+		return Record{}, err
+	}
+	return Record{
+		Key:                      key,
+		SourceID:                 ctx.SourceID,
+		QueryFingerprint:         ctx.QueryFingerprint,
+		SourceVersion:            ctx.SourceVersion,
+		SchemaVersion:            ctx.SchemaVersion,
+		AuthorizationScopeDigest: ScopeDigest(ctx.AuthorizationScopeFingerprint),
+		Resume:                   c.Resume,
+		SavedAt:                  c.SavedAt,
+		ObservedAt:               observedAt,
+	}, nil
+}
+
+type recordText struct {
+	name  string
+	value *string
+}
+
+// texts lists the members that are non-empty strings.
+func (r *Record) texts() [6]recordText {
+	return [6]recordText{
+		{"key", &r.Key},
+		{"sourceId", &r.SourceID},
+		{"queryFingerprint", &r.QueryFingerprint},
+		{"sourceVersion", &r.SourceVersion},
+		{"schemaVersion", &r.SchemaVersion},
+		{"authorizationScopeDigest", &r.AuthorizationScopeDigest},
+	}
+}
+
+// JSON is the record in canonical form.
+func (r Record) JSON() ([]byte, error) {
+	out := members{
+		{"format", RecordFormat},
+		{"resume", positionValue(r.Resume)},
+		{"savedAt", FormatTime(r.SavedAt)},
+		{"observedAt", FormatTime(r.ObservedAt)},
+	}
+	for _, m := range r.texts() {
+		out = append(out, member{m.name, *m.value})
+	}
+	return appendValue(nil, out)
+}
+
+// DecodeRecord reads a stored record, as untrusted as any other document. It fails with ErrFormat for an object whose
+// format is another one or missing, and with invalid-checkpoint for everything that is not exactly the ten members.
+func DecodeRecord(doc []byte) (Record, error) {
+	var r Record
+	names := []string{"format", "resume", "savedAt", "observedAt"}
+	for _, m := range r.texts() {
+		names = append(names, m.name)
+	}
+	o, err := split(doc, "record", names...)
+	if err != nil {
+		return Record{}, err
+	}
+	if text, err := o.text("format"); err != nil || text != RecordFormat {
+		return Record{}, ErrFormat
+	}
+	if o.unknown > 0 {
+		return Record{}, o.wrong("", "holds an unknown member")
+	}
+	for _, m := range r.texts() {
+		if *m.value, err = o.text(m.name); err != nil {
+			return Record{}, err
+		}
+		if *m.value == "" {
+			return Record{}, o.wrong(m.name, "is empty")
+		}
+	}
+	if !isDigest(r.AuthorizationScopeDigest) {
+		return Record{}, o.wrong("authorizationScopeDigest", "is no digest")
+	}
+	if r.Resume, err = decodePosition(o.raw("resume"), true); err != nil {
+		return Record{}, err
+	}
+	if r.SavedAt, err = o.time("savedAt"); err != nil {
+		return Record{}, err
+	}
+	if r.ObservedAt, err = o.time("observedAt"); err != nil {
+		return Record{}, err
+	}
+	return r, nil
+}
+
+// Open rebuilds the checkpoint of a record under the caller's context and evaluates it: authorization scope first, then
+// in the order of Evaluate (facts 4.4). The checkpoint counts only with Compatible; its id list is empty.
+func (r *Record) Open(ctx Context) (Checkpoint, event.Reason) {
+	ctx = ctx.Trim()
+	if r.AuthorizationScopeDigest != ScopeDigest(ctx.AuthorizationScopeFingerprint) {
+		return Checkpoint{}, event.AuthorizationScopeChanged
+	}
+	c := Checkpoint{
+		Context: Context{
+			SourceID:                      r.SourceID,
+			QueryFingerprint:              r.QueryFingerprint,
+			SourceVersion:                 r.SourceVersion,
+			SchemaVersion:                 r.SchemaVersion,
+			AuthorizationScopeFingerprint: ctx.AuthorizationScopeFingerprint,
+		},
+		Resume:  r.Resume,
+		SavedAt: r.SavedAt,
+	}
+	if reason := Evaluate(ctx, &c); reason != event.Compatible {
+		return Checkpoint{}, reason
+	}
+	c.Context = ctx
+	return c, event.Compatible
+}
+
+// RecordText is one string of a record that came from outside, and the path of its member.
+type RecordText struct {
+	Path  string
+	Value string
+}
+
+// Texts lists the strings that a screen looks at before a record is written, in the contract's order (facts 4.3).
+// Positions that are absent are left out.
+func (r *Record) Texts() []RecordText {
+	out := []RecordText{
+		{"sourceId", r.SourceID},
+		{"queryFingerprint", r.QueryFingerprint},
+		{"sourceVersion", r.SourceVersion},
+		{"schemaVersion", r.SchemaVersion},
+	}
+	for _, m := range positions(&r.Resume) {
+		if *m.value != "" {
+			out = append(out, RecordText{"resume." + m.name, *m.value})
+		}
+	}
+	return out
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/conform-dev/conform/core/checkpoint"
+	"github.com/conform-dev/conform/core/event"
+)
+
+// Keeper is a Store over a Storage: it decides what is written and what a load trusts. It never returns an error from
+// Save, and a load fails closed.
+type Keeper struct {
+	under     Storage
+	cfg       Config
+	contained atomic.Uint64
+}
+
+// Keep makes the store over a storage. It fails with invalid-checkpoint for a setting out of range, naming setting, value
+// and ceiling.
+func Keep(under Storage, cfg Config) (*Keeper, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Keeper{under: under, cfg: cfg}, nil
+}
+
+// Contained counts panics of the clock, the diagnostics callback and the screen that were caught (D-24).
+func (k *Keeper) Contained() uint64 { return k.contained.Load() }
+
+// Save writes c's record (facts 4.3). It always returns nil: see Store.
+func (k *Keeper) Save(ctx context.Context, c checkpoint.Checkpoint) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	rec, err := checkpoint.NewRecord(&c, 0)
+	if err != nil {
+		k.report(newDiagnostic(Saving, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the checkpoint is not valid", err))
+		return nil
+	}
+	if path, why := k.screen(&rec); why != "" {
+		k.report(newDiagnostic(Saving, CredentialScreened, rec.Key, path+": "+why, nil))
+		// The older record goes as well: the next load is a snapshot, as the seed says (D-21).
+		if err := k.under.Remove(ctx, rec.Key, nil); err != nil {
+			k.report(newDiagnostic(Saving, StorageFailed, rec.Key, "the older record could not be removed", err))
+		}
+		return nil
+	}
+	now, ok := k.now()
+	if !ok {
+		k.report(newDiagnostic(Saving, StorageFailed, rec.Key, "the clock failed", nil))
+		return nil
+	}
+	rec.ObservedAt = now
+	doc, err := rec.JSON()
+	if err == nil {
+		err = k.under.Write(ctx, rec.Key, doc, k.cfg.MaxRecords)
+	}
+	if err != nil && ctx.Err() == nil {
+		k.report(newDiagnostic(Saving, StorageFailed, rec.Key, "the record was not written", err))
+	}
+	return nil
+}
+
+// screen asks Config.Refuse about every string that would be kept, in the contract's order, until one is refused. A
+// screen that panics has refused.
+func (k *Keeper) screen(rec *checkpoint.Record) (path, why string) {
+	if k.cfg.Refuse == nil {
+		return "", ""
+	}
+	for _, m := range rec.Texts() {
+		why := "the screen failed"
+		k.contain(func() { why = k.cfg.Refuse(m.Path, m.Value) })
+		if why != "" {
+			return m.Path, why
+		}
+	}
+	return "", ""
+}
+
+// Load reads the scope's record and trusts nothing about it (facts 4.4). What is unfit is deleted, reported and answered
+// as discarded.
+func (k *Keeper) Load(ctx context.Context, scope checkpoint.Context) Answer {
+	if ctx.Err() != nil {
+		return Answer{}
+	}
+	key, err := checkpoint.ScopeKey(scope)
+	if err != nil {
+		k.report(newDiagnostic(Loading, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the context is not valid", err))
+		return Answer{}
+	}
+	doc, err := k.under.Read(ctx, key)
+	switch {
+	case ctx.Err() != nil:
+		return Answer{}
+	case err != nil:
+		k.report(newDiagnostic(Loading, StorageFailed, key, "the record could not be read", err))
+		return Answer{}
+	case doc == nil:
+		return Answer{}
+	}
+	found, flaw := k.judge(scope, key, doc)
+	if flaw == nil {
+		return Answer{Found: checkpoint.Stored, Checkpoint: found}
+	}
+	_ = k.under.Remove(ctx, key, doc) // a record that stays is judged again by the next load
+	d := newDiagnostic(Loading, flaw.trouble, key, flaw.message, flaw.cause)
+	k.report(d)
+	return Answer{Found: checkpoint.Discarded, Reason: d.Err.Reason, Detail: flaw.detail}
+}
+
+// flaw is why a record is unfit.
+type flaw struct {
+	trouble Trouble
+	detail  string // of the answer
+	message string // of the diagnostic's error
+	cause   error
+}
+
+func (k *Keeper) judge(scope checkpoint.Context, key string, doc []byte) (checkpoint.Checkpoint, *flaw) {
+	rec, err := checkpoint.DecodeRecord(doc)
+	switch {
+	case errors.Is(err, checkpoint.ErrFormat):
+		return checkpoint.Checkpoint{}, &flaw{trouble: UnsupportedFormat, detail: checkpoint.DetailFormat, message: "the record has another format"}
+	case err != nil:
+		return checkpoint.Checkpoint{}, &flaw{trouble: Trouble(event.InvalidCheckpoint.String()), message: "the record is corrupt", cause: err}
+	}
+	c, reason := rec.Open(scope)
+	if reason == event.AuthorizationScopeChanged {
+		return c, &flaw{trouble: Trouble(reason.String()), message: "the record belongs to another authorization scope"}
+	}
+	if f := k.expired(rec.SavedAt); f != nil {
+		return c, f
+	}
+	switch {
+	case reason != event.Compatible:
+		return c, &flaw{trouble: Trouble(reason.String()), message: "the record is bound to something else"}
+	case rec.Key != key:
+		return c, &flaw{trouble: Trouble(event.InvalidCheckpoint.String()), message: "the record stands under a key that is not its own"}
+	}
+	return c, nil
+}
+
+// expired judges a record's age; a record from the future has a corrupt time, with no tolerance (D-23).
+func (k *Keeper) expired(savedAt int64) *flaw {
+	now, ok := k.now()
+	if !ok {
+		return &flaw{trouble: Expired, detail: checkpoint.DetailTime, message: "the clock failed"}
+	}
+	age := now - savedAt
+	switch limit := k.cfg.MaxAge.Milliseconds(); {
+	case age < 0:
+		return &flaw{trouble: Expired, detail: checkpoint.DetailTime, message: fmt.Sprintf("the record is stamped %d ms in the future", -age)}
+	case age > limit:
+		return &flaw{trouble: Expired, detail: checkpoint.DetailExpired, message: fmt.Sprintf("the record is %d ms old, the limit is %d ms", age, limit)}
+	}
+	return nil
+}
+
+// Forget deletes the scope's record.
+func (k *Keeper) Forget(ctx context.Context, scope checkpoint.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	key, err := checkpoint.ScopeKey(scope)
+	if err != nil {
+		return err
+	}
+	if err := k.under.Remove(ctx, key, nil); err != nil && ctx.Err() == nil {
+		return event.NewError(event.CheckpointSaveFailed, "the record could not be removed", err)
+	}
+	return nil
+}
+
+func (k *Keeper) now() (ms int64, ok bool) {
+	ok = k.contain(func() { ms = k.cfg.Now() })
+	return ms, ok && checkpoint.ValidTime(ms)
+}
+
+func (k *Keeper) report(d Diagnostic) {
+	if k.cfg.OnDiagnostic != nil {
+		k.contain(func() { k.cfg.OnDiagnostic(d) })
+	}
+}
+
+// contain runs a function of the caller's; a panic in it is counted and goes no further (D-24).
+func (k *Keeper) contain(f func()) (ok bool) {
+	defer func() {
+		if !ok {
+			recover()
+			k.contained.Add(1)
+		}
+	}()
+	f()
+	return true
+}
