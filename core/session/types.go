@@ -30,11 +30,14 @@ type Attempt struct {
 // Due is what the driver owes: the gate's, then Hangup, then Forget, then Connect, then End.
 type Due struct {
 	gate.Due
-	Hangup  Epoch    // close this connection; 0 = none
-	Forget  bool     // delete the stored record, before Connect (D-31, D-43)
-	Connect *Attempt // valid until the next input
-	End     *Ending  // the session is over; set once
-	Notes   []Note   // what happened since the last Take, in order, for the trace; nil unless Policy.Notes; valid until the next input
+	// Withhold stands beside Save: the server took its position back, so nothing may be written. The driver answers
+	// Saved(nil) at once, as after a refusal by the screen (D-26, D-43).
+	Withhold bool
+	Hangup   Epoch    // close this connection; 0 = none
+	Forget   bool     // delete the stored record, before Connect and before the next Save (D-31, D-43); never while a Save runs
+	Connect  *Attempt // valid until the next input
+	End      *Ending  // the session is over; set once
+	Notes    []Note   // what happened since the last Take, in order, for the trace; nil unless Policy.Notes; valid until the next input
 }
 
 // Ending says why a session is over (D-33). The gate is then closed with `closed`.
@@ -76,6 +79,7 @@ type Note struct {
 	Reason event.Reason
 	Detail string
 	Status int
+	Cause  Cause         // Ended
 	Delay  time.Duration // Waiting: the back-off chosen; Due time is Now + Delay
 	Event  *event.Event  // Enqueued: valid until the next input
 	Pos    event.Position
@@ -85,7 +89,7 @@ type Note struct {
 // NoteKind is the kind of a note.
 type NoteKind uint8
 
-// The notes.
+// The notes. Every gate input is noted in the order in which the gate got it.
 const (
 	Enqueued      NoteKind = iota + 1 // gate input
 	AppliedOK                         // gate input: the consumer returned nil
@@ -99,10 +103,10 @@ const (
 	Connecting                        // Epoch, Pos
 	Up                                // the connection was accepted
 	Vouched                           // the resume is vouched for
-	Waiting                           // back-off before the next attempt: Delay
+	Waiting                           // back-off before the next attempt: Delay; Detail if the server's floor was held
 	Dropped                           // something an older epoch said was dropped: Epoch
 	HungUp                            // Epoch, Detail says why (idle, horizon is not one)
 	Forgot                            // the stored record is to go
 	Observed                          // the observation changed: Detail is fresh, unconfirmed, paused-by-consumer
-	Ended                             // Detail is the ending
+	Ended                             // Cause, Status, Reason, Detail
 )

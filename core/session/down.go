@@ -1,0 +1,145 @@
+package session
+
+import (
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/gate"
+)
+
+// Up: the server accepted the connection of e.
+func (s *Session) Up(e Epoch, now Now) {
+	s.begin(now)
+	s.current(e)
+}
+
+// current fences off what another connection says (D-36) and takes everything else as a sign of life; the first one of a
+// connection opens it.
+func (s *Session) current(e Epoch) bool {
+	if !s.speaks(e) {
+		return false
+	}
+	if s.link == LinkDialing {
+		s.link, s.upAt = LinkUp, s.now
+		s.crashes, s.denied = 0, false
+		s.note(Note{Kind: Up, Epoch: e})
+	}
+	s.alive()
+	return true
+}
+
+// speaks says whether e is the connection that counts, and notes it if it is not.
+func (s *Session) speaks(e Epoch) bool {
+	if e == s.epoch && !s.dial && (s.link == LinkDialing || s.link == LinkUp) {
+		return true
+	}
+	s.note(Note{Kind: Dropped, Epoch: e})
+	return false
+}
+
+// Down: the connection of e is over. What the server or the network did decides how it goes on (D-30 to D-34).
+func (s *Session) Down(e Epoch, now Now, d Down) {
+	s.begin(now)
+	if !s.speaks(e) {
+		return
+	}
+	s.link, s.paused, s.down = LinkWaiting, false, d // it is over: nothing to hang up
+	switch d.Kind {
+	case Stopped:
+		s.finish(Ending{Cause: d.Ends, Status: d.Status, Reason: d.Reason, Detail: d.Detail}, event.Closed)
+	case Denied:
+		if s.denied {
+			s.finish(Ending{Cause: Refused, Status: d.Status, Detail: d.Detail}, event.Closed)
+			return
+		}
+		s.denied, s.renew = true, true
+		s.retry(d.RetryAfter)
+	case Crashed:
+		s.crashed(d)
+	case Expired:
+		s.drop(event.CursorExpired, d.Detail)
+		s.retry(d.RetryAfter)
+	case Gapped:
+		s.gapped(d)
+	default:
+		s.retry(d.RetryAfter)
+	}
+}
+
+func (s *Session) crashed(d Down) {
+	if s.crashes++; s.crashes > MaxCrashes {
+		s.finish(Ending{Cause: PluginCrashed, Detail: d.Detail}, event.Closed)
+		return
+	}
+	s.retry(d.RetryAfter)
+}
+
+// drop gives the position up, in the store as well, before the snapshot request goes out (D-31). It stays visible in the
+// gate's state.
+func (s *Session) drop(r event.Reason, detail string) {
+	s.forget = s.forget || s.g.Bounds().Saves
+	s.require(r, detail)
+}
+
+func (s *Session) gapped(d Down) {
+	if !d.Hole {
+		r := d.Reason
+		if !gate.Recoverable(r) {
+			r = event.TransportGap
+		}
+		s.require(r, d.Detail)
+		s.retry(d.RetryAfter)
+		return
+	}
+	if s.hole.set && s.hole.at == s.last {
+		s.finish(Ending{Cause: Refused, Status: d.Status, Reason: event.TransportGap, Detail: d.Detail}, event.Closed)
+		return
+	}
+	s.hole = hole{set: true, at: s.last}
+	s.drop(event.TransportGap, d.Detail)
+	s.retry(d.RetryAfter)
+}
+
+// ScopeChanged: the credential source named another authorization scope for the attempt of e, which the driver did not
+// send. Nothing of the old scope is resumed from (D-33).
+func (s *Session) ScopeChanged(e Epoch, now Now) {
+	s.begin(now)
+	if !s.speaks(e) {
+		return
+	}
+	if s.holds() {
+		s.require(event.AuthorizationScopeChanged, "")
+	}
+	if s.try.Resume.Seq.Valid() {
+		s.give("authorization-scope-changed")
+		s.connect()
+	}
+}
+
+// holds says whether the gate has anything that another identity would make wrong.
+func (s *Session) holds() bool {
+	_, held := s.g.Held()
+	st := s.g.State()
+	return held || st.Phase != gate.AwaitingSnapshot || st.Pending > 0
+}
+
+// Require asks for a snapshot on the application's behalf: the connection is given up and the next one asks for it. r is a
+// reason that gate.Recoverable accepts; any other counts as transport-gap.
+func (s *Session) Require(now Now, r event.Reason, detail string) {
+	s.begin(now)
+	if s.link == LinkOver {
+		return
+	}
+	if !gate.Recoverable(r) {
+		r = event.TransportGap
+	}
+	s.require(r, detail)
+	s.recover()
+}
+
+// Fail ends the session for a reason outside it: a clock that panicked (delivery-failed, D-24), a store that failed
+// outside a save (checkpoint-save-failed).
+func (s *Session) Fail(now Now, r event.Reason) {
+	s.begin(now)
+	s.g.Fail(r)
+	s.note(Note{Kind: GateFailed, Reason: r})
+	s.sync()
+}

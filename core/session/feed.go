@@ -1,0 +1,123 @@
+package session
+
+import (
+	"time"
+
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/gate"
+)
+
+// Data: the connection of e delivered an event. The ticket names its delivery; it is 0 if the event did not reach the
+// gate, because the connection does not count or its resume turned out not to be vouched for.
+func (s *Session) Data(e Epoch, now Now, ev *event.Event) gate.Ticket {
+	s.begin(now)
+	if !s.current(e) || !s.judged && !s.judge(ev) {
+		return 0
+	}
+	if ev.Pos.Cursor != "" {
+		s.named("")
+	}
+	s.fed = true
+	if ev.Pos.Seq.Valid() {
+		s.last = ev.Pos.Seq
+	}
+	return s.offer(ev)
+}
+
+func (s *Session) offer(ev *event.Event) gate.Ticket {
+	t := s.g.Enqueue(ev)
+	s.note(Note{Kind: Enqueued, Epoch: s.epoch, Ticket: t, Event: ev})
+	s.queue.add(t, len(ev.Payload))
+	s.sync()
+	return t
+}
+
+// Beat: the connection of e gave a sign of life that carries no event.
+func (s *Session) Beat(e Epoch, now Now) {
+	s.begin(now)
+	s.current(e)
+}
+
+// Retry: the stream asked not to be called again sooner than floor after its end (D-34). It stays in force until it is
+// replaced.
+func (s *Session) Retry(e Epoch, now Now, floor time.Duration) {
+	s.begin(now)
+	if s.current(e) {
+		s.hint = max(floor, 0)
+	}
+}
+
+// Mark: the stream named a position without an event, or took its position back with an empty one (D-43).
+func (s *Session) Mark(e Epoch, now Now, cursor string) {
+	s.begin(now)
+	if !s.current(e) {
+		return
+	}
+	if cursor != "" {
+		s.named(cursor)
+		return
+	}
+	s.mark, s.cleared = "", true
+	s.forget = s.forget || s.g.Bounds().Saves
+}
+
+// named: the stream named a position after an earlier one, or after it had taken that one back.
+func (s *Session) named(mark string) {
+	if s.cleared {
+		s.cleared, s.forget = false, false
+	}
+	s.mark = mark
+}
+
+// Applied reports the consumer's result for the Due.Apply taken last.
+func (s *Session) Applied(now Now, err error) {
+	s.begin(now)
+	s.g.Applied(now.Wall, err)
+	s.note(Note{Kind: result(err, AppliedOK, AppliedError)})
+	s.sync()
+}
+
+// Saved reports the store's result for the Due.Save taken last.
+func (s *Session) Saved(now Now, err error) {
+	s.begin(now)
+	s.saving = false
+	s.g.Saved(err)
+	s.note(Note{Kind: result(err, SavedOK, SavedError)})
+	s.sync()
+}
+
+func result(err error, ok, failed NoteKind) NoteKind {
+	if err != nil {
+		return failed
+	}
+	return ok
+}
+
+// sync looks at the gate after an input of its own.
+func (s *Session) sync() {
+	s.stated()
+	switch st := s.g.State(); st.Phase {
+	case gate.Failed:
+		s.finish(Ending{Cause: Failed, Reason: st.Reason, Detail: st.Detail}, event.Closed)
+	case gate.ResnapshotRequired:
+		s.recover()
+	case gate.Live:
+		if h, ok := s.g.Held(); ok && s.hole.set && h.Pos.Seq > s.hole.at {
+			s.hole = hole{} // the stream got past it
+		}
+	}
+}
+
+// recover sees to it that a gate in resnapshot-required gets its snapshot: a connection that was to go on from a position, or
+// has delivered something already, is given up (facts 5.6 rule 9); one that is about to bring the snapshot is kept.
+func (s *Session) recover() {
+	if s.link != LinkDialing && s.link != LinkUp {
+		return
+	}
+	if s.fed || s.try.Resume.Seq.Valid() {
+		s.give("resnapshot-required")
+		s.retry(0)
+		return
+	}
+	s.require(event.TransportGap, "reconnect-to-recover")
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"math"
+	"time"
+
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/gate"
+)
+
+// Session keeps one subscription connected. It starts no goroutine, reads no clock and is not safe for concurrent use: a
+// driver owns it. After every input the driver calls Take and does what is due; it calls Wake when Deadline is reached.
+//
+// An input of a connection that is over is dropped inside, so a driver needs no fence of its own (D-36).
+type Session struct {
+	p Policy
+	g *gate.Gate
+
+	link      Link
+	epoch     Epoch
+	retries   int // since the last reset (D-35)
+	crashes   int // in a row
+	hint      time.Duration
+	retryAt   time.Duration
+	connectBy time.Duration
+	upAt      time.Duration
+	now       time.Duration // of the last input
+
+	try    Attempt
+	judged bool      // try's position is vouched for, or it carried none
+	fed    bool      // this connection delivered an event
+	last   event.Seq // newest sequence offered on this connection, else the one it resumed from
+	opened bool      // the gate's recovery epoch was opened explicitly (D-01)
+	renew  bool      // the next attempt asks the credential source again
+	denied bool      // the credential source was asked again since the last accepted connection (D-33)
+	hole   hole
+
+	cleared bool   // the server took its position back (D-43)
+	mark    string // position named without an event (D-43)
+	version string // source version (D-41)
+
+	sign     time.Duration // last sign of life; moved on by the time in which nobody read
+	signed   bool
+	paused   bool // since pausedAt the gate has no room
+	pausedAt time.Duration
+	shown    Status
+
+	saving bool // a save was handed out
+	queue  backlog
+	was    gate.State
+
+	forget bool
+	dial   bool
+	hangup Epoch
+	end    *Ending
+	ended  *Ending
+	down   Down
+	notes  []Note
+	taken  bool
+}
+
+// hole is a place in the stream that could not be passed (D-32, D-44).
+type hole struct {
+	set bool
+	at  event.Seq
+}
+
+// New makes a session around g, which from then on nobody else may feed. It returns an error for a policy outside its
+// limits.
+func New(g *gate.Gate, p Policy) (*Session, error) {
+	p, err := p.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return &Session{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, taken: true}, nil
+}
+
+// Open starts the first attempt. A second Open is ignored.
+func (s *Session) Open(now Now) {
+	s.begin(now)
+	if s.link == LinkIdle {
+		s.connect()
+	}
+}
+
+// begin starts an input. Time never steps back here: an older now counts as the last one.
+func (s *Session) begin(now Now) {
+	s.now = max(s.now, now.Mono)
+	if s.taken {
+		clear(s.notes) // let go of events
+		s.notes, s.taken = s.notes[:0], false
+	}
+}
+
+// Take returns what is due since the last Take, and hands out each thing once.
+func (s *Session) Take() Due {
+	d := Due{Due: s.g.Take(), Hangup: s.hangup, End: s.end}
+	s.hangup, s.end = 0, nil
+	s.queue.settle(d.Resolved)
+	if d.Save != nil {
+		s.saving = true
+		d.Withhold = s.cleared
+	}
+	if s.forget && !s.saving {
+		s.forget, d.Forget = false, true
+		s.note(Note{Kind: Forgot})
+	}
+	if s.dial && !s.forget {
+		s.dial, d.Connect = false, &s.try
+		s.note(Note{Kind: Connecting, Epoch: s.epoch, Pos: s.try.Resume})
+	}
+	s.look()
+	d.Notes, s.taken = s.notes, true
+	return d
+}
+
+// Deadline is the one instant at which the driver must call Wake; ok is false while there is none. It may move with every
+// input; a wake that comes too early is harmless.
+func (s *Session) Deadline() (at time.Duration, ok bool) {
+	at = math.MaxInt64
+	switch s.link {
+	case LinkWaiting:
+		at = s.retryAt
+	case LinkDialing:
+		at = s.connectBy
+	case LinkUp:
+		if !s.paused {
+			at = s.sign + s.p.Idle
+		}
+	default:
+		return 0, false
+	}
+	switch {
+	case s.paused && s.shown != PausedByConsumer:
+		at = min(at, s.pausedAt+PauseShown)
+	case !s.paused && s.shown == Fresh:
+		at = min(at, s.unconfirmedAt())
+	}
+	return at, at != math.MaxInt64
+}
+
+// Wake does what Deadline promised. Early calls are harmless.
+func (s *Session) Wake(now Now) {
+	s.begin(now)
+	s.look()
+	switch {
+	case s.link == LinkWaiting && s.now >= s.retryAt:
+		s.connect()
+	case s.link == LinkDialing && s.now >= s.connectBy:
+		s.give("connect-timeout")
+		s.retry(0)
+	case s.link == LinkUp && !s.paused && s.now >= s.sign+s.p.Idle:
+		s.give("idle")
+		s.retry(0)
+	}
+}
+
+// Room is how many events the transport may still send: the driver reads from it only while this is above 0 (D-19). It
+// must be read again before each event.
+func (s *Session) Room() int {
+	switch {
+	case s.p.Arrival:
+		return math.MaxInt32
+	case s.queue.bytes >= s.p.PendingBytes:
+		return 0
+	}
+	return s.g.Free()
+}
+
+// State is the gate's.
+func (s *Session) State() gate.State { return s.g.State() }
+
+// Held is the accepted position; ok is false while there is none.
+func (s *Session) Held() (gate.Held, bool) { return s.g.Held() }
+
+// RecentIDs copies the gate's event ids, oldest first.
+func (s *Session) RecentIDs() []string { return s.g.RecentIDs() }
+
+// SourceVersion is the source version that positions accepted from now on belong to (D-41). A driver reads it together
+// with Due.Save.
+func (s *Session) SourceVersion() string { return s.version }
