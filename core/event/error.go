@@ -1,73 +1,51 @@
 package event
 
-import (
-	"encoding/json"
-	"errors"
-	"strings"
-)
+import "encoding/json"
 
-// Kind, name and domain of the error object (facts 1.7, D-20).
+// The fixed members of the error object (facts 1.7, D-20).
 const (
 	ErrorKind   = "honua.sdk.error.v1"
 	ErrorName   = "HonuaRealtimeResumeError"
 	ErrorDomain = "realtime"
 )
 
-// maxReference is the longest operation or request id that an error shows.
-const maxReference = 256
-
-const redacted = "[REDACTED]"
-
-// ResumeError is why a delivery, a load or a save did not happen, in the contract's words. Its JSON form holds no message
-// and nothing of the cause but its name and class, so that it may be logged and sent.
+// ResumeError is the contract's error object (facts 1.7). Message and Cause are for the local program only: the JSON form
+// never holds a message, a body or what a cause carries.
 type ResumeError struct {
 	Reason      Reason
-	OperationID string // optional; shown only if it looks like an id
-	RequestID   string // optional; shown only if it looks like an id
-	Message     string // for people, local: may name members and limits, never a value
-	Cause       error  // local
+	Message     string
+	OperationID string // replaced by [REDACTED] in the JSON form unless it looks like an id
+	RequestID   string // likewise
+	Cause       error
 }
 
-// NewError makes a ResumeError. message may be empty and cause nil.
-func NewError(r Reason, message string, cause error) *ResumeError {
-	return &ResumeError{Reason: r, Message: message, Cause: cause}
-}
-
-// Error is the reason, then the message. The cause is left to errors.Unwrap: its text may hold what must not be shown.
+// Error is the local message.
 func (e *ResumeError) Error() string {
-	if e.Message == "" {
-		return e.Reason.String()
+	text := ErrorDomain + ": " + e.code()
+	if e.Message != "" {
+		text += ": " + e.Message
 	}
-	return e.Reason.String() + ": " + e.Message
+	if e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
 }
 
-// Unwrap is the cause.
+// Unwrap is the local cause.
 func (e *ResumeError) Unwrap() error { return e.Cause }
 
-// Is finds errors of the same reason: errors.Is(err, &ResumeError{Reason: SequenceGap}).
-func (e *ResumeError) Is(target error) bool {
-	t, ok := target.(*ResumeError)
-	return ok && t.Reason == e.Reason && t.Message == "" && t.Cause == nil
+// Class is the error's SDK code, category and whether trying again can help.
+func (e *ResumeError) Class() Class { return e.Reason.Class() }
+
+// code is the reason's word; what is no reason at all is reported as invalid-event (facts 1.6).
+func (e *ResumeError) code() string {
+	if e.Reason == None {
+		return InvalidEvent.String()
+	}
+	return e.Reason.String()
 }
 
-type errorJSON struct {
-	Kind        string       `json:"kind"`
-	Name        string       `json:"name"`
-	Domain      string       `json:"domain"`
-	Code        string       `json:"code"` // the class's code; the reason is in context
-	Category    string       `json:"category"`
-	Retryable   bool         `json:"retryable"`
-	OperationID string       `json:"operationId,omitempty"`
-	RequestID   string       `json:"requestId,omitempty"`
-	Context     errorContext `json:"context"`
-	Cause       *causeJSON   `json:"cause,omitempty"`
-}
-
-type errorContext struct {
-	ReasonCode string `json:"reasonCode"`
-}
-
-type causeJSON struct {
+type errorCause struct {
 	Name      string `json:"name"`
 	Domain    string `json:"domain,omitempty"`
 	Code      string `json:"code,omitempty"`
@@ -75,39 +53,55 @@ type causeJSON struct {
 	Retryable *bool  `json:"retryable,omitempty"`
 }
 
-// MarshalJSON is the contract's JSON form (facts 1.7). A number that is no reason shows as invalid-event, classified
-// terminal.
+type errorContext struct {
+	ReasonCode string `json:"reasonCode"`
+}
+
+type errorForm struct {
+	Kind        string       `json:"kind"`
+	Name        string       `json:"name"`
+	Domain      string       `json:"domain"`
+	Code        string       `json:"code"`
+	Category    string       `json:"category"`
+	Retryable   bool         `json:"retryable"`
+	OperationID string       `json:"operationId,omitempty"`
+	RequestID   string       `json:"requestId,omitempty"`
+	Context     errorContext `json:"context"`
+	Cause       *errorCause  `json:"cause,omitempty"`
+}
+
+// MarshalJSON is the form that may leave the process. Of a cause only its class is told, and only if it is a ResumeError.
 func (e *ResumeError) MarshalJSON() ([]byte, error) {
-	c := e.Reason.Class()
-	return json.Marshal(errorJSON{
+	c := e.Class()
+	form := errorForm{
 		Kind: ErrorKind, Name: ErrorName, Domain: ErrorDomain,
 		Code: c.Code, Category: c.Category, Retryable: c.Retryable,
-		OperationID: reference(e.OperationID), RequestID: reference(e.RequestID),
-		Context: errorContext{e.Reason.String()},
-		Cause:   causeOf(e.Cause),
-	})
+		OperationID: identifier(e.OperationID), RequestID: identifier(e.RequestID),
+		Context: errorContext{e.code()},
+	}
+	switch cause := e.Cause.(type) {
+	case nil:
+	case *ResumeError:
+		of := cause.Class()
+		form.Cause = &errorCause{ErrorName, ErrorDomain, of.Code, of.Category, &of.Retryable}
+	default:
+		form.Cause = &errorCause{Name: "Error"}
+	}
+	return json.Marshal(form)
 }
 
-func causeOf(err error) *causeJSON {
-	if err == nil {
-		return nil
-	}
-	var r *ResumeError
-	if !errors.As(err, &r) {
-		return &causeJSON{Name: "Error"}
-	}
-	c := r.Reason.Class()
-	return &causeJSON{Name: ErrorName, Domain: ErrorDomain, Code: c.Code, Category: c.Category, Retryable: &c.Retryable}
-}
+// maxIdentifier is the longest operation or request id that is told, in bytes (facts 1.7).
+const maxIdentifier = 256
 
-// reference shows an id only if it looks like one: a letter or digit, then up to 255 of letters, digits and . _ : / -
-func reference(id string) string {
-	const first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	switch {
-	case id == "":
-		return ""
-	case len(id) > maxReference, strings.Trim(id[:1], first) != "", strings.Trim(id, first+"._:/-") != "":
-		return redacted
+// identifier is id if it can be told, [REDACTED] if not.
+func identifier(id string) string {
+	for i := range len(id) {
+		c := id[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		mark := c == '.' || c == '_' || c == ':' || c == '/' || c == '-'
+		if i >= maxIdentifier || !letter && (i == 0 || !mark) {
+			return "[REDACTED]"
+		}
 	}
 	return id
 }

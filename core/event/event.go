@@ -7,7 +7,9 @@ package event
 const MaxIDBytes = 4096
 
 // DetailLongID is the detail of an event whose id is longer than MaxIDBytes.
-const DetailLongID = "eventId: longer than 4096 bytes"
+const DetailLongID = "eventId: " + longID
+
+const longID = "longer than 4096 bytes"
 
 // Kind is the type of a gate event (facts 1.1). Malformed is a document that failed capture.
 type Kind uint8
@@ -72,6 +74,7 @@ type Event struct {
 	Merge   bool   // a snapshot that adds to the state instead of replacing it (replace: false)
 	Fault   Reason // only with Malformed: why capture failed
 	Detail  string // only with Malformed: the member and what was wrong with it, never a value
+	Hole    bool   // only with Malformed: the document names no type, so what was lost is unknown (D-44)
 	Pos     Position
 	ID      string
 	Trace   *Correlation // rarely set, handed through to the consumer, never persisted
