@@ -55,3 +55,13 @@ func ScopeKey(ctx Context) (string, error) {
 // RedactPosition is the digest that stands for a position in everything that is shown. field is cursor, watermark or
 // deltaToken: equal texts in different fields have different digests.
 func RedactPosition(field, raw string) string { return digest(redactionDomain + field + ":" + raw) }
+
+// CanonicalDigest is the digest of a document's canonical form: equal for documents that differ in white space, member
+// order and spelling only. It fails where Canonical does.
+func CanonicalDigest(doc []byte) (string, error) {
+	text, err := Canonical(doc)
+	if err != nil {
+		return "", err
+	}
+	return digest(string(text)), nil
+}
