@@ -45,7 +45,7 @@ func encoder(w io.Writer) *json.Encoder {
 var ErrTrace = errors.New("not a conform trace")
 
 // Decode reads what Encode wrote, at most MaxRecords records. It is strict: each line must be byte for byte what Encode
-// would write, and the records must be numbered from 1 without a hole, so that a doctored or truncated file is noticed.
+// would write and of a known kind, and the records must be numbered from 1 without a hole, so that a doctored or truncated file is noticed.
 func Decode(r io.Reader) ([]Record, error) {
 	br := bufio.NewReader(io.LimitReader(r, int64(MaxRecords)*1024+1))
 	var out []Record
@@ -99,6 +99,9 @@ func decodeLine(line []byte) (Record, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&r); err != nil {
 		return r, err
+	}
+	if !Known(r.Actor, r.Kind) {
+		return r, fmt.Errorf("%q has no records of kind %q", r.Actor, r.Kind)
 	}
 	again, err := Line(r)
 	if err != nil {

@@ -50,5 +50,6 @@ const (
 	StageStep   Kind = "step"   // Detail: the step's text
 	StageExpect Kind = "expect" // Status = name of the expectation (expect.go), Args; judged at this place of the trace
 	StageLate   Kind = "late"   // a wait ran out: Detail says what for, Ms how long
+	StageSlow   Kind = "slow"   // the runner's own timer was late by Ms: the witness without which nothing is inconclusive (D-60)
 	StageBroken Kind = "broken" // the harness failed: Detail
 )

@@ -111,15 +111,16 @@ func bound(r *Record) {
 }
 
 // Clip makes text valid UTF-8 and at most MaxText bytes long, with a mark where it was cut.
-func Clip(text string) string {
+func Clip(text string) string { return strings.ToValidUTF8(cut(text, MaxText), "?") }
+
+func cut(text string, limit int) string {
 	const mark = " [cut]"
-	if len(text) > MaxText {
-		n := MaxText - len(mark)
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n] + mark
+	if len(text) <= limit {
+		return text
 	}
-	text = strings.ToValidUTF8(text, "?")
-	return text
+	n := limit - len(mark)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + mark
 }
