@@ -141,7 +141,7 @@ func each(d *datadriven.TestData, f func(line string) (string, error)) (string, 
 func failure(err error) string {
 	var r *event.ResumeError
 	if errors.As(err, &r) {
-		return "refused: " + err.Error()
+		return "refused: " + r.Reason.String() + ": " + r.Message
 	}
 	return "error: " + err.Error()
 }

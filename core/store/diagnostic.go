@@ -61,7 +61,7 @@ type Diagnostic struct {
 }
 
 func newDiagnostic(op Operation, t Trouble, key, message string, cause error) Diagnostic {
-	return Diagnostic{op, t, key, event.NewError(t.reason(), message, cause)}
+	return Diagnostic{op, t, key, &event.ResumeError{Reason: t.reason(), Message: message, Cause: cause}}
 }
 
 // MarshalJSON is the contract's JSON form.

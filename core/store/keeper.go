@@ -170,7 +170,7 @@ func (k *Keeper) Forget(ctx context.Context, scope checkpoint.Context) error {
 		return err
 	}
 	if err := k.under.Remove(ctx, key, nil); err != nil && ctx.Err() == nil {
-		return event.NewError(event.CheckpointSaveFailed, "the record could not be removed", err)
+		return &event.ResumeError{Reason: event.CheckpointSaveFailed, Message: "the record could not be removed", Cause: err}
 	}
 	return nil
 }

@@ -1,0 +1,63 @@
+package checkpoint
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/conform-dev/conform/core/event"
+)
+
+func TestStart(t *testing.T) {
+	ctx := example().Context
+	held := Start{Held: true, Pos: example().Resume, SavedAt: example().SavedAt, IDs: []string{"e40", "e41"}}
+	persisted := held
+	persisted.Persisted = true
+	other := example()
+	other.Context.SourceVersion = "v8"
+	refused := func(r event.Reason, detail string) Start {
+		return Start{Pos: event.NoPosition, Refused: r, Detail: detail}
+	}
+	for _, tt := range []struct {
+		name   string
+		answer Answer
+		want   Start
+	}{
+		{"nothing", Answer{}, Start{Pos: event.NoPosition}},
+		{"a record", Answer{Found: Stored, Checkpoint: example()}, persisted},
+		{"a record that a store should not have answered", Answer{Found: Stored, Checkpoint: other}, refused(event.SourceVersionChanged, "")},
+		{"a record without shape", Answer{Found: Stored}, refused(event.SourceChanged, "")},
+		{"discarded", Answer{Found: Discarded, Reason: event.SchemaVersionChanged}, refused(event.SchemaVersionChanged, "")},
+		{"expired", Answer{Found: Discarded, Reason: event.CursorExpired, Detail: DetailExpired}, refused(event.CursorExpired, "checkpoint-expired")},
+		{"discarded without a reason", Answer{Found: Discarded}, refused(event.InvalidCheckpoint, "")},
+		{"a load that failed", LoadFailed(errors.New("disk")), refused(event.CheckpointLoadFailed, "")},
+	} {
+		if diff := cmp.Diff(tt.want, StartAfter(ctx, tt.answer)); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+// TestStartFrom: what the caller hands in is held, but this gate's store never saw it (D-09).
+func TestStartFrom(t *testing.T) {
+	c := example()
+	s := StartFrom(c.Context, c)
+	if !s.Held || s.Persisted || s.Pos != c.Resume || s.Refused != event.None {
+		t.Errorf("got %+v", s)
+	}
+	c.RecentIDs[0] = "changed"
+	if s.IDs[0] != "e40" {
+		t.Error("the start shares the caller's id list")
+	}
+	c.Context.QueryFingerprint = "other"
+	if s := StartFrom(example().Context, c); s.Held || s.Refused != event.QueryChanged {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestAnswerWords(t *testing.T) {
+	if Nothing.String() != "nothing" || Stored.String() != "record" || Discarded.String() != "discarded" || Found(9).String() != "nothing" {
+		t.Error("the words of an answer changed")
+	}
+}
