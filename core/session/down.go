@@ -89,6 +89,12 @@ func (s *Session) gapped(d Down) {
 		s.retry(d.RetryAfter)
 		return
 	}
+	s.blocked(d)
+}
+
+// blocked: the bytes after this position cannot be used. It is given up as a place to resume from, and a stream that comes to
+// the same place again is refused (D-32, D-44).
+func (s *Session) blocked(d Down) {
 	if s.hole.set && s.hole.at == s.last {
 		s.finish(Ending{Cause: Refused, Status: d.Status, Reason: event.TransportGap, Detail: d.Detail}, event.Closed)
 		return

@@ -7,11 +7,21 @@ import (
 	"github.com/conform-dev/conform/core/gate"
 )
 
+// UndecodablePayload is the detail of a transport-gap over a document that names no type: it may have been an event (D-44).
+const UndecodablePayload = "undecodable-payload"
+
 // Data: the connection of e delivered an event. The ticket names its delivery; it is 0 if the event did not reach the
-// gate, because the connection does not count or its resume turned out not to be vouched for.
+// gate: the connection does not count, its resume turned out not to be vouched for, or the event is a hole in the stream.
 func (s *Session) Data(e Epoch, now Now, ev *event.Event) gate.Ticket {
 	s.begin(now)
-	if !s.current(e) || !s.judged && !s.judge(ev) {
+	switch {
+	case !s.current(e):
+		return 0
+	case ev.Hole:
+		s.give(UndecodablePayload)
+		s.blocked(Down{Kind: Gapped, Reason: event.TransportGap, Hole: true, Detail: UndecodablePayload + ": " + ev.Detail})
+		return 0
+	case !s.judged && !s.judge(ev):
 		return 0
 	}
 	if ev.Pos.Cursor != "" {
