@@ -102,11 +102,15 @@ func EncodeParams(params []Param) string {
 }
 
 // MergeQuery lays params over the raw query of an endpoint. What the endpoint brought along stays as it was written and
-// comes first, except parameters that params name, and the five that name a position, which are dropped.
-func MergeQuery(raw string, params []Param) string {
+// comes first, except parameters that params name, the five that name a position, and those in drop (a position's other
+// names): these are dropped.
+func MergeQuery(raw string, params []Param, drop ...string) string {
 	replaced := map[string]bool{CursorParam: true, WatermarkParam: true, TimestampParam: true, DeltaTokenParam: true, SequenceParam: true}
 	for _, p := range params {
 		replaced[p.Name] = true
+	}
+	for _, name := range drop {
+		replaced[name] = true
 	}
 	var kept []string
 	for part := range strings.SplitSeq(raw, "&") {

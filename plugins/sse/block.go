@@ -6,7 +6,7 @@ type Block struct {
 	Event []byte // EventBlock: the event's name; empty means "message"
 	Data  []byte // EventBlock: the data lines, joined by LF
 	ID    []byte // EventBlock, IDBlock: the last event ID in force from here on
-	OwnID bool   // EventBlock: the block had an id line of its own
+	OwnID bool   // EventBlock, IDBlock: the block had an id line of its own
 	Retry int64  // RetryLine: milliseconds
 	At    int64  // offset in the stream of the first byte of the block or line
 }

@@ -85,6 +85,9 @@ func (d *Decoder) Next() (Block, bool) {
 	if d.dead {
 		return Block{}, false
 	}
+	if !d.hasData && cap(d.data) > keepBytes {
+		d.data = nil // was handed out by the last call
+	}
 	for len(d.rest) > 0 {
 		if d.bom < bomOver {
 			d.skipBOM()
@@ -195,7 +198,7 @@ func (d *Decoder) tooLarge() Block {
 // keepView copies what points into the read, before the read goes back to its owner.
 func (d *Decoder) keepView() {
 	if d.hasData && !d.joined {
-		d.data = append(d.data[:0], d.view...)
+		d.data = append(shrink(d.data), d.view...)
 		d.joined = true
 	}
 	d.view = nil

@@ -63,13 +63,13 @@ func (d *Decoder) addData(value []byte, inRead bool) {
 
 // dispatch ends a block. What it found is valid until the next line is taken.
 func (d *Decoder) dispatch() (Block, bool) {
-	b := Block{At: d.blockAt}
+	b := Block{At: d.blockAt, OwnID: d.nextSet}
 	if d.nextSet {
 		d.id = append(shrink(d.id), d.next...)
 		b.Kind = IDBlock
 	}
 	if d.hasData {
-		b.Kind, b.Event, b.OwnID, b.Data = EventBlock, d.name, d.nextSet, d.view
+		b.Kind, b.Event, b.Data = EventBlock, d.name, d.view
 		if d.joined {
 			b.Data = d.data
 		}

@@ -1,0 +1,180 @@
+package sse
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/conform-dev/conform/core/transport"
+)
+
+// Limits of the driver.
+const (
+	readBytes = 64 << 10 // one read: many small events, and a fraction of the kernel's own buffer
+	// maxHeadBytes bounds the head of an answer. Servers and proxies send 1 to 8 KiB; net/http alone would take 10 MiB.
+	maxHeadBytes = 64 << 10
+	// keepAlive asks the kernel to probe a silent connection, so that a peer that vanished is noticed below the session's
+	// own idle limit even while nothing is to be sent.
+	keepAlive = 30 * time.Second
+)
+
+type driver struct{}
+
+// New is the transport over net/http. Every Open makes a connection of its own and closes it before it returns: no pool, no
+// cookies, no compression, no proxy, and no time limit but ctx's.
+func New() transport.Transport { return driver{} }
+
+// Describe implements transport.Transport.
+func (driver) Describe(context.Context) (transport.Descriptor, error) { return Describe(), nil }
+
+// Open implements transport.Transport. It returns an error for an attempt that Check refuses, the sink's error when that
+// failed, and ctx's error when ctx ended first.
+func (driver) Open(ctx context.Context, a transport.Attempt, to transport.Sink) error {
+	if err := Check(a); err != nil {
+		return err
+	}
+	client := &http.Transport{
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeadBytes,
+		DialContext:            (&net.Dialer{KeepAlive: keepAlive}).DialContext,
+		ForceAttemptHTTP2:      true,
+	}
+	defer client.CloseIdleConnections()
+	c := connection{ctx: ctx, client: client, sink: to, machine: NewMachine()}
+	defer c.closeBody()
+	c.machine.Start(a)
+	return c.run()
+}
+
+// connection runs one machine over one answer at a time.
+type connection struct {
+	ctx     context.Context
+	client  *http.Transport
+	sink    transport.Sink
+	machine *Machine
+	body    io.ReadCloser
+	over    bool
+}
+
+func (c *connection) run() error {
+	request, err := c.drain()
+	for request != nil && err == nil {
+		c.closeBody()
+		c.ask(request)
+		request, err = c.drain()
+	}
+	buf := make([]byte, readBytes)
+	for !c.over && err == nil {
+		n, failure := c.body.Read(buf)
+		c.machine.Bytes(buf[:n])
+		if _, err = c.drain(); err != nil || c.over {
+			break
+		}
+		if failure == nil {
+			continue
+		}
+		if c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		if failure == io.EOF {
+			failure = nil
+		}
+		c.machine.End(broken(failure))
+		_, err = c.drain()
+	}
+	if err == nil && !c.over {
+		err = c.ctx.Err()
+	}
+	return err
+}
+
+// ask sends a request and hands the answer's head, or the failure, to the machine.
+func (c *connection) ask(r *transport.Request) {
+	request, err := http.NewRequestWithContext(c.ctx, r.Method, r.URL, nil)
+	if err != nil {
+		c.machine.End(Broken("request-unsendable"))
+		return
+	}
+	request.Header = http.Header(r.Header).Clone()
+	answer, err := c.client.RoundTrip(request)
+	if err != nil {
+		c.machine.End(broken(err))
+		return
+	}
+	c.body = answer.Body
+	c.machine.Head(transport.Head{Status: answer.StatusCode, Header: transport.Header(answer.Header), Wall: time.Now().UnixMilli()})
+}
+
+// drain hands what the machine owes to the sink. A request is returned; nothing else is due then.
+func (c *connection) drain() (*transport.Request, error) {
+	for {
+		out, ok := c.machine.Take()
+		switch {
+		case !ok:
+			return nil, nil
+		case out.Request != nil:
+			return out.Request, nil
+		case out.Document != nil:
+			if err := c.sink.Document(*out.Document); err != nil {
+				return nil, err
+			}
+		case out.Signal != nil:
+			if c.over = out.Signal.Kind.Final(); c.over && c.ctx.Err() != nil && out.Signal.Kind == transport.Ended {
+				return nil, c.ctx.Err() // our own doing, not the server's
+			}
+			if c.over {
+				c.closeBody() // the server must not wait for the sink
+			}
+			if err := c.sink.Signal(*out.Signal); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func (c *connection) closeBody() {
+	if c.body != nil {
+		c.body.Close()
+		c.body = nil
+	}
+}
+
+// broken puts an error of the network into one of a few fixed words: its own text may hold the URL, with the position in it,
+// or what the server wrote.
+func broken(err error) error {
+	var (
+		dns         *net.DNSError
+		certificate *tls.CertificateVerificationError
+		alert       tls.AlertError
+		record      tls.RecordHeaderError
+		unknown     x509.UnknownAuthorityError
+		timeout     net.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Broken("connection-refused")
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return Broken("connection-reset")
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return Broken("host-unreachable")
+	case errors.As(err, &dns):
+		return Broken("name-not-resolved")
+	case errors.As(err, &certificate), errors.As(err, &unknown):
+		return Broken("certificate-not-trusted")
+	case errors.As(err, &alert), errors.As(err, &record):
+		return Broken("tls-failed")
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return Broken("timed-out")
+	}
+	return AbnormalEnd
+}
