@@ -68,7 +68,7 @@ func New(cfg Config, start Start) (*Gate, error) {
 	case start.Held != nil:
 		g.held, g.has = *start.Held, true
 		g.st.Phase, g.st.Persisted = Resuming, start.Persisted
-		for _, id := range start.IDs[max(0, len(start.IDs)-cfg.MaxIDs):] {
+		for _, id := range start.IDs { // at most CeilingIDs; the window keeps the tail
 			if id != "" {
 				g.ids.add(id, g.ids.sum(id))
 			}

@@ -35,7 +35,7 @@ var Table = []Row{
 
 	{"G-R01", "resuming", "malformed", "resnapshot-required / its own reason", "resnapshot-required", ""},
 	{"G-R02", "resuming", "sequence not usable", "resnapshot-required / sequence-missing", "resnapshot-required", "D-06"},
-	{"G-R03", "resuming, or a first snapshot held and not live", "merging snapshot, usable sequence", "resnapshot-required / replacement-snapshot-required", "resnapshot-required", ""},
+	{"G-R03", "resuming", "merging snapshot, usable sequence", "resnapshot-required / replacement-snapshot-required", "resnapshot-required", ""},
 	{"G-R04", "resuming", "sequence = p, cursor or delta token differs", "resnapshot-required / checkpoint-conflict", "resnapshot-required", "D-05"},
 	{"G-R05", "resuming", "upsert, delete, delta, sequence at most p", "duplicate", "resuming", ""},
 	{"G-R06", "resuming", "upsert, delete, delta, sequence p+1, new id", "consumer, applied; positions overlaid", "live", ""},
