@@ -1,0 +1,110 @@
+package simulator
+
+import (
+	"fmt"
+
+	"github.com/conform-dev/conform/core/event"
+)
+
+// The faults that spoil one event.
+
+var idReusedFault = Spec{
+	Name:  "id-reused",
+	Doc:   "gives an event the event id of the one sent before it on this connection",
+	At:    []string{"connection", "request", "sequence", "event"},
+	build: func(args) any { return idReused{} },
+}
+
+type idReused struct{}
+
+func (idReused) send(d *dispatch) bool {
+	if d.st.lastID == "" {
+		return false
+	}
+	d.shape.id = d.st.lastID
+	return true
+}
+
+var undecodableFault = Spec{
+	Name:   "undecodable",
+	Doc:    "replaces an event's JSON by something that is none",
+	At:     []string{"connection", "request", "sequence", "event"},
+	Params: []Param{{Name: "data", Kind: "text", Doc: "what is sent in its place", Default: `{"type":"upsert","sequence":`}},
+	build:  func(a args) any { return undecodable(a.text("data")) },
+}
+
+type undecodable string
+
+func (u undecodable) send(d *dispatch) bool {
+	d.data = []byte(u)
+	return true
+}
+
+var oversizeFault = Spec{
+	Name:   "oversize",
+	Doc:    "pads an event beyond a reader's limit; it is valid otherwise",
+	At:     []string{"connection", "request", "sequence", "event"},
+	Params: []Param{{Name: "bytes", Kind: "integer", Doc: "padding; the default is one more than a transport's default limit", Default: "16777217", Min: 1, Max: MaxOversize}},
+	build:  func(a args) any { return oversize(a.int("bytes")) },
+}
+
+type oversize int
+
+func (o oversize) send(d *dispatch) bool {
+	d.shape.pad = int(o)
+	return true
+}
+
+var gapNoticeFault = Spec{
+	Name: "gap-notice",
+	Doc:  "tells the client that something was lost: a gap frame, or an error frame with a code",
+	At:   []string{"connection", "request", "sequence", "event", "ms"},
+	Params: []Param{
+		{Name: "as", Kind: "text", Doc: "the frame", Default: "gap", Values: []string{"gap", "error"}},
+		{Name: "missed", Kind: "integer", Doc: "number in the gap frame", Default: "1", Min: 0, Max: MaxRetention},
+		{Name: "code", Kind: "text", Doc: "code in the error frame", Default: event.TransportGap.String()},
+		{Name: "terminal", Kind: "boolean", Doc: "whether the error frame is terminal", Default: "false"},
+	},
+	build: func(a args) any {
+		return &gapNotice{a.text("as") == "error", a.int("missed"), a.text("code"), a.flag("terminal")}
+	},
+}
+
+type gapNotice struct {
+	isError  bool
+	missed   int64
+	code     string
+	terminal bool
+}
+
+func (g *gapNotice) send(d *dispatch) bool {
+	d.after = append(d.after, frame{bytes: d.st.encode(g.block())})
+	return true
+}
+
+func (g *gapNotice) idle(st *stream) bool {
+	st.block(g.block())
+	return true
+}
+
+func (g *gapNotice) block() Block {
+	if g.isError {
+		return errorBlock(g.code, g.terminal)
+	}
+	return Block{Event: "gap", Data: fmt.Appendf(nil, `{"missed":%d}`, g.missed)}
+}
+
+var authorizationEndedFault = Spec{
+	Name:  "authorization-ended",
+	Doc:   "says that the viewer's right to the stream is over, and ends it",
+	At:    []string{"connection", "request", "ms"},
+	build: func(args) any { return authorizationEnded{} },
+}
+
+type authorizationEnded struct{}
+
+func (authorizationEnded) idle(st *stream) bool {
+	st.block(Block{Event: "status", Data: []byte(`{"type":"status","status":"closed","code":"authorization-ended"}`)})
+	st.end(EOF, "authorization-ended")
+	return true
+}

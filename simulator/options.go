@@ -1,0 +1,151 @@
+package simulator
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/conform-dev/conform/core/event"
+)
+
+// Options says what is simulated. Zero values mean the defaults; a value above its ceiling is an error that names it,
+// never clamped (D-13).
+type Options struct {
+	Source  string    // source id; "incidents"
+	Version int       // first source version; 7. Source and version make the stream epoch: incidents-v7
+	Head    event.Seq // sequence that the feed starts at; 0
+	Rows    int       // rows that it starts with, ids "1" to "n"; DefaultRows, -1 for none
+	// Stamp, if not 0, makes timestamps a function of the sequence: Stamp + sequence milliseconds, instead of the wall time
+	// of the publish. A run over real sockets then sends the same bytes twice.
+	Stamp int64
+
+	Retention    int   // events kept; DefaultRetention
+	HistoryBytes int64 // DefaultHistoryBytes
+
+	Path        string        // of the SSE stream; "/stream"
+	Connections int           // open at once; DefaultConnections
+	QueueEvents int           // DefaultQueueEvents
+	QueueBytes  int64         // DefaultQueueBytes
+	Stall       time.Duration // DefaultStall
+	Heartbeat   time.Duration // DefaultHeartbeat; -1 sends none
+	HeartbeatAs string        // comment, frame
+	RetryHint   time.Duration // sent as `retry:` at the start of each stream; 0 sends none
+	Vouch       string        // frame: the connected frame of D-41; none: a foreign server without it
+	Expiry      string        // frame: error frame on the stream; gone: 410; rejected: connected frame, then a snapshot
+	CursorIn    string        // id: the id line; json: the event's JSON; both
+	IDIs        string        // what the id line carries where it is no cursor (CursorIn json): eventId, none
+
+	Schedule Schedule // faults
+}
+
+func (o Options) withDefaults() (Options, error) {
+	text := func(p *string, def string) {
+		if *p == "" {
+			*p = def
+		}
+	}
+	text(&o.Source, "incidents")
+	text(&o.Path, "/stream")
+	text(&o.HeartbeatAs, "comment")
+	text(&o.Vouch, "frame")
+	if o.Vouch == "none" {
+		text(&o.Expiry, "gone") // a server without frames of ours has a status code and nothing else
+	}
+	text(&o.Expiry, "frame")
+	text(&o.CursorIn, "id")
+	text(&o.IDIs, "none")
+	if o.Rows == 0 {
+		o.Rows = DefaultRows
+	} else if o.Rows == -1 {
+		o.Rows = 0
+	}
+	var err error
+	number := func(name string, p *int64, def, ceiling int64) {
+		if *p == 0 {
+			*p = def
+		}
+		if err == nil && (*p < 1 || *p > ceiling) {
+			err = fmt.Errorf("%s: %d is not in 1 to %d", name, *p, ceiling)
+		}
+	}
+	count := func(name string, p *int, def, ceiling int64) {
+		v := int64(*p)
+		number(name, &v, def, ceiling)
+		*p = int(v)
+	}
+	span := func(name string, p *time.Duration, def, ceiling time.Duration) {
+		if *p == 0 {
+			*p = def
+		}
+		if err == nil && (*p < time.Millisecond || *p > ceiling) {
+			err = fmt.Errorf("%s: %v is not in 1ms to %v", name, *p, ceiling)
+		}
+	}
+	count("version", &o.Version, 7, 1<<31-1)
+	count("retention", &o.Retention, DefaultRetention, MaxRetention)
+	number("historyBytes", &o.HistoryBytes, DefaultHistoryBytes, MaxHistoryBytes)
+	count("connections", &o.Connections, DefaultConnections, MaxConnections)
+	count("queueEvents", &o.QueueEvents, DefaultQueueEvents, MaxQueueEvents)
+	number("queueBytes", &o.QueueBytes, DefaultQueueBytes, MaxQueueBytes)
+	span("stall", &o.Stall, DefaultStall, MaxStall)
+	if o.Heartbeat != -1 {
+		span("heartbeat", &o.Heartbeat, DefaultHeartbeat, MaxHeartbeat)
+	}
+	if o.RetryHint != 0 {
+		span("retryHint", &o.RetryHint, 0, MaxRetryHint)
+	}
+	if err != nil {
+		return o, err
+	}
+	return o, o.check()
+}
+
+func (o *Options) check() error {
+	for _, e := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"heartbeatAs", o.HeartbeatAs, []string{"comment", "frame"}},
+		{"vouch", o.Vouch, []string{"frame", "none"}},
+		{"expiry", o.Expiry, []string{"frame", "gone", "rejected"}},
+		{"cursorIn", o.CursorIn, []string{"id", "json", "both"}},
+		{"idIs", o.IDIs, []string{"eventId", "none"}},
+	} {
+		if !has(e.allowed, e.value) {
+			return fmt.Errorf("%s: %q is none of %s", e.name, e.value, strings.Join(e.allowed, ", "))
+		}
+	}
+	switch {
+	case o.Rows < 0 || o.Rows > MaxRows:
+		return fmt.Errorf("rows: %d is not in 0 to %d (-1 for none)", o.Rows, MaxRows)
+	case o.Head < 0 || o.Head > event.MaxSeq-MaxRetention:
+		return fmt.Errorf("head: %d is not in 0 to %d", o.Head, event.MaxSeq-MaxRetention)
+	case len(o.Source) > MaxIDBytes || !plain(o.Source):
+		return fmt.Errorf("source: %q is not 1 to %d letters, digits, dots, dashes and underscores", o.Source, MaxIDBytes)
+	case !strings.HasPrefix(o.Path, "/") || strings.ContainsAny(o.Path, "?# \r\n"):
+		return fmt.Errorf("path: %q is no absolute path", o.Path)
+	case o.Expiry == "rejected" && o.Vouch == "none":
+		return fmt.Errorf("expiry: %q needs the connected frame, and vouch is none", o.Expiry)
+	}
+	return nil
+}
+
+// plain says whether s can stand in a URL, a header and a line of SSE as it is.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func has(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
