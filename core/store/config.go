@@ -65,6 +65,8 @@ func setting(name string, value, ceiling int64) (int64, error) {
 	return value, nil
 }
 
-func refuse(message string) error { return &event.ResumeError{Reason: event.InvalidCheckpoint, Message: message} }
+func refuse(message string) error {
+	return &event.ResumeError{Reason: event.InvalidCheckpoint, Message: message}
+}
 
 var _ Store = (*Keeper)(nil)

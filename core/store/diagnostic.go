@@ -60,7 +60,9 @@ type Diagnostic struct {
 	Err       *event.ResumeError
 }
 
-func newDiagnostic(op Operation, t Trouble, key, message string, cause error) Diagnostic {
+// NewDiagnostic makes the diagnostic of a trouble; its error carries the code that belongs to it. message stays local and
+// must hold no stored value.
+func NewDiagnostic(op Operation, t Trouble, key, message string, cause error) Diagnostic {
 	return Diagnostic{op, t, key, &event.ResumeError{Reason: t.reason(), Message: message, Cause: cause}}
 }
 

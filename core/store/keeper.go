@@ -38,20 +38,20 @@ func (k *Keeper) Save(ctx context.Context, c checkpoint.Checkpoint) error {
 	}
 	rec, err := checkpoint.NewRecord(&c, 0)
 	if err != nil {
-		k.report(newDiagnostic(Saving, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the checkpoint is not valid", err))
+		k.report(NewDiagnostic(Saving, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the checkpoint is not valid", err))
 		return nil
 	}
 	if path, why := k.screen(&rec); why != "" {
-		k.report(newDiagnostic(Saving, CredentialScreened, rec.Key, path+": "+why, nil))
+		k.report(NewDiagnostic(Saving, CredentialScreened, rec.Key, path+": "+why, nil))
 		// The older record goes as well: the next load is a snapshot, as the seed says (D-21).
 		if err := k.under.Remove(ctx, rec.Key, nil); err != nil {
-			k.report(newDiagnostic(Saving, StorageFailed, rec.Key, "the older record could not be removed", err))
+			k.report(NewDiagnostic(Saving, StorageFailed, rec.Key, "the older record could not be removed", err))
 		}
 		return nil
 	}
 	now, ok := k.now()
 	if !ok {
-		k.report(newDiagnostic(Saving, StorageFailed, rec.Key, "the clock failed", nil))
+		k.report(NewDiagnostic(Saving, StorageFailed, rec.Key, "the clock failed", nil))
 		return nil
 	}
 	rec.ObservedAt = now
@@ -60,7 +60,7 @@ func (k *Keeper) Save(ctx context.Context, c checkpoint.Checkpoint) error {
 		err = k.under.Write(ctx, rec.Key, doc, k.cfg.MaxRecords)
 	}
 	if err != nil && ctx.Err() == nil {
-		k.report(newDiagnostic(Saving, StorageFailed, rec.Key, "the record was not written", err))
+		k.report(NewDiagnostic(Saving, StorageFailed, rec.Key, "the record was not written", err))
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (k *Keeper) Load(ctx context.Context, scope checkpoint.Context) Answer {
 	}
 	key, err := checkpoint.ScopeKey(scope)
 	if err != nil {
-		k.report(newDiagnostic(Loading, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the context is not valid", err))
+		k.report(NewDiagnostic(Loading, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the context is not valid", err))
 		return Answer{}
 	}
 	doc, err := k.under.Read(ctx, key)
@@ -97,7 +97,7 @@ func (k *Keeper) Load(ctx context.Context, scope checkpoint.Context) Answer {
 	case ctx.Err() != nil:
 		return Answer{}
 	case err != nil:
-		k.report(newDiagnostic(Loading, StorageFailed, key, "the record could not be read", err))
+		k.report(NewDiagnostic(Loading, StorageFailed, key, "the record could not be read", err))
 		return Answer{}
 	case doc == nil:
 		return Answer{}
@@ -107,7 +107,7 @@ func (k *Keeper) Load(ctx context.Context, scope checkpoint.Context) Answer {
 		return Answer{Found: checkpoint.Stored, Checkpoint: found}
 	}
 	_ = k.under.Remove(ctx, key, doc) // a record that stays is judged again by the next load
-	d := newDiagnostic(Loading, flaw.trouble, key, flaw.message, flaw.cause)
+	d := NewDiagnostic(Loading, flaw.trouble, key, flaw.message, flaw.cause)
 	k.report(d)
 	return Answer{Found: checkpoint.Discarded, Reason: d.Err.Reason, Detail: flaw.detail}
 }

@@ -1,0 +1,407 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conform-dev/conform/core/checkpoint"
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/store"
+)
+
+// Kept opens shipped stores for the suite.
+type Kept struct {
+	// Open gives an empty store with this configuration, or the error of its constructor.
+	Open func(t *testing.T, cfg store.Config) (store.Store, error)
+	// Plant puts a document under a key, below all rules.
+	Plant func(t *testing.T, s store.Store, key string, doc []byte)
+	// Dump gives the documents that are kept, in any order.
+	Dump func(t *testing.T, s store.Store) [][]byte
+}
+
+// bench is one shipped store under test, with a clock of the test's own.
+type bench struct {
+	Kept
+	store.Store
+	now   int64
+	heard []store.Diagnostic
+}
+
+func (k Kept) bench(t *testing.T, cfg store.Config) *bench {
+	t.Helper()
+	b := &bench{Kept: k, now: 1_000_000}
+	cfg.Now = func() int64 { return b.now }
+	cfg.OnDiagnostic = func(d store.Diagnostic) { b.heard = append(b.heard, d) }
+	s, err := k.Open(t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Store = s
+	return b
+}
+
+// wantHeard checks that exactly this one diagnostic was reported since the last check, and that its JSON form is the
+// contract's.
+func (b *bench) wantHeard(t *testing.T, op store.Operation, trouble store.Trouble, code event.Reason) store.Diagnostic {
+	t.Helper()
+	heard := b.heard
+	b.heard = nil
+	if len(heard) != 1 || heard[0].Operation != op || heard[0].Reason != trouble || heard[0].Err.Reason != code {
+		t.Fatalf("heard %+v, want one %s/%s with code %v", heard, op, trouble, code)
+	}
+	return heard[0]
+}
+
+// Shipped checks what the shipped stores promise beyond Run: facts 4.1 to 4.5 with the decisions D-23, D-24 and D-26.
+func Shipped(t *testing.T, k Kept) {
+	t.Run("ref:STO-03 P-CK-06 ten members, canonical, nothing else", k.closedSet)
+	t.Run("ref:STO-07 a tampered scope digest is discarded", k.tampered)
+	t.Run("ref:STO-08 P-CK-02 P-CK-03 age", k.age)
+	t.Run("ref:STO-09 ref:STO-10 P-CK-04 corrupt and foreign records", k.corrupt)
+	t.Run("P-CK-01 a record planted under the right key", k.planted)
+	t.Run("ref:STO-12 P-CK-08 the least recently written goes first", k.evicts)
+	t.Run("ref:STO-13 ceilings", k.ceilings)
+	t.Run("ref:STO-16 an invalid checkpoint is not written", k.invalid)
+	t.Run("D-21 what the screen refuses is not kept, nor the record before it", k.screened)
+	t.Run("D-24 a panic of the caller's is contained", k.contained)
+}
+
+func (k Kept) closedSet(t *testing.T) {
+	b := k.bench(t, store.Config{})
+	c := At(41, b.now-5)
+	c.RecentIDs = []string{"canary-id"}
+	save(t, b, c)
+	docs := k.Dump(t, b.Store)
+	if len(docs) != 1 {
+		t.Fatalf("%d documents", len(docs))
+	}
+	if canonical, err := checkpoint.Canonical(docs[0]); err != nil || string(canonical) != string(docs[0]) {
+		t.Errorf("not canonical: %s, %v", docs[0], err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(docs[0], &members); err != nil || len(members) != 10 {
+		t.Errorf("%d members, %v", len(members), err)
+	}
+	for _, never := range []string{"scope-a", "canary-id", "recentEventIds"} {
+		if strings.Contains(string(docs[0]), never) {
+			t.Errorf("%q is stored: %s", never, docs[0])
+		}
+	}
+	a := b.Load(t.Context(), Scope())
+	if a.Checkpoint.SavedAt != c.SavedAt || len(a.Checkpoint.RecentIDs) != 0 {
+		t.Errorf("loaded %+v", a.Checkpoint)
+	}
+	if len(b.heard) != 0 {
+		t.Errorf("heard %+v", b.heard)
+	}
+}
+
+// plant puts the record of At(41) with one member changed, loads it, and checks that it is gone afterwards.
+func (k Kept) plant(t *testing.T, b *bench, change func(m map[string]any)) store.Answer {
+	t.Helper()
+	c := At(41, b.now)
+	rec, err := checkpoint.NewRecord(&c, b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := rec.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	change(members)
+	doc, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.plantDoc(t, b, doc)
+}
+
+func (k Kept) plantDoc(t *testing.T, b *bench, doc []byte) store.Answer {
+	t.Helper()
+	key, err := checkpoint.ScopeKey(Scope())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Plant(t, b.Store, key, doc)
+	a := b.Load(t.Context(), Scope())
+	if a.Found == checkpoint.Discarded && len(k.Dump(t, b.Store)) != 0 {
+		t.Errorf("the discarded record is still there: %s", doc)
+	}
+	return a
+}
+
+func (k Kept) tampered(t *testing.T) {
+	b := k.bench(t, store.Config{})
+	a := k.plant(t, b, func(m map[string]any) { m["authorizationScopeDigest"] = checkpoint.ScopeDigest("scope-b") })
+	if a.Found != checkpoint.Discarded || a.Reason != event.AuthorizationScopeChanged {
+		t.Errorf("got %v %v", a.Found, a.Reason)
+	}
+	b.wantHeard(t, store.Loading, "authorization-scope-changed", event.AuthorizationScopeChanged)
+}
+
+func (k Kept) planted(t *testing.T) {
+	for member, reason := range map[string]event.Reason{
+		"sourceId": event.SourceChanged, "queryFingerprint": event.QueryChanged,
+		"sourceVersion": event.SourceVersionChanged, "schemaVersion": event.SchemaVersionChanged,
+	} {
+		b := k.bench(t, store.Config{})
+		a := k.plant(t, b, func(m map[string]any) { m[member] = "another" })
+		if a.Found != checkpoint.Discarded || a.Reason != reason {
+			t.Errorf("%s: got %v %v", member, a.Found, a.Reason)
+		}
+		d := b.wantHeard(t, store.Loading, store.Trouble(reason.String()), reason)
+		if strings.Contains(fmt.Sprint(d.Err), "another") {
+			t.Errorf("the diagnostic repeats a stored value: %v", d.Err)
+		}
+	}
+	b := k.bench(t, store.Config{})
+	a := k.plant(t, b, func(m map[string]any) { m["key"] = checkpoint.PlaceholderKey })
+	if a.Found != checkpoint.Discarded || a.Reason != event.InvalidCheckpoint {
+		t.Errorf("another key: got %v %v", a.Found, a.Reason)
+	}
+}
+
+func (k Kept) age(t *testing.T) {
+	for _, tt := range []struct {
+		maxAge, age int64 // milliseconds; 0 is the default of 15 minutes
+		detail      string
+		message     string
+	}{
+		{0, 0, "", ""},
+		{0, 899_999, "", ""},
+		{0, 900_000, "", ""},
+		{0, 900_001, checkpoint.DetailExpired, "900001 ms old, the limit is 900000 ms"},
+		{60_000, 60_000, "", ""},
+		{60_000, 60_001, checkpoint.DetailExpired, "60001 ms old"},
+		{0, -1, checkpoint.DetailTime, "1 ms in the future"},
+		{0, -86_400_000, checkpoint.DetailTime, "86400000 ms in the future"},
+	} {
+		b := k.bench(t, store.Config{MaxAge: millis(tt.maxAge)})
+		save(t, b, At(41, 2_000_000))
+		b.now = 2_000_000 + tt.age
+		a := b.Load(t.Context(), Scope())
+		if tt.detail == "" {
+			if a.Found != checkpoint.Stored {
+				t.Errorf("age %d of %d: %v %v", tt.age, tt.maxAge, a.Found, a.Reason)
+			}
+			continue
+		}
+		if a.Found != checkpoint.Discarded || a.Reason != event.CursorExpired || a.Detail != tt.detail {
+			t.Errorf("age %d of %d: %v %v %q", tt.age, tt.maxAge, a.Found, a.Reason, a.Detail)
+		}
+		d := b.wantHeard(t, store.Loading, store.Expired, event.CursorExpired)
+		if !strings.Contains(d.Err.Message, tt.message) {
+			t.Errorf("the diagnostic says %q, want %q (D-23)", d.Err.Message, tt.message)
+		}
+		b.now = 2_000_000 // the clock has caught up: the row is gone all the same
+		wantNothing(t, b, Scope())
+	}
+}
+
+func (k Kept) corrupt(t *testing.T) {
+	set := func(name string, v any) func(map[string]any) {
+		return func(m map[string]any) { m[name] = v }
+	}
+	for name, change := range map[string]func(map[string]any){
+		"sequence is text":            func(m map[string]any) { m["resume"].(map[string]any)["sequence"] = "50" },
+		"sequence is no safe integer": func(m map[string]any) { m["resume"].(map[string]any)["sequence"] = json.Number("9007199254740993") },
+		"sequence is missing":         func(m map[string]any) { delete(m["resume"].(map[string]any), "sequence") },
+		"cursor is a number":          func(m map[string]any) { m["resume"].(map[string]any)["cursor"] = 7 },
+		"resume is null":              set("resume", nil),
+		"savedAt is no date":          set("savedAt", "soon"),
+		"savedAt is a number":         set("savedAt", 5),
+		"observedAt is missing":       func(m map[string]any) { delete(m, "observedAt") },
+		"sourceId is empty":           set("sourceId", ""),
+		"digest is no digest":         set("authorizationScopeDigest", "scope-a"),
+		"an eleventh member":          set("recentEventIds", []string{}),
+	} {
+		b := k.bench(t, store.Config{})
+		if a := k.plant(t, b, change); a.Found != checkpoint.Discarded || a.Reason != event.InvalidCheckpoint || a.Detail != "" {
+			t.Errorf("%s: %v %v %q", name, a.Found, a.Reason, a.Detail)
+		}
+		b.wantHeard(t, store.Loading, "invalid-checkpoint", event.InvalidCheckpoint)
+	}
+	for _, doc := range []string{"null", "[]", "7", `"x"`, `{"format":"honua.realtime-checkpoint-store/1.0","seq`, `{"format":"honua.realtime-checkpoint-store/1.0","sequence":"50"}`, "\xff"} {
+		b := k.bench(t, store.Config{})
+		if a := k.plantDoc(t, b, []byte(doc)); a.Found != checkpoint.Discarded || a.Reason != event.InvalidCheckpoint {
+			t.Errorf("%q: %v %v", doc, a.Found, a.Reason)
+		}
+		b.wantHeard(t, store.Loading, "invalid-checkpoint", event.InvalidCheckpoint)
+	}
+	for _, format := range []any{"honua.realtime-checkpoint-store/1.1", "honua.realtime-checkpoint-store/2.0", "honua.realtime-checkpoint-store/0.9", 1, nil} {
+		b := k.bench(t, store.Config{})
+		if a := k.plant(t, b, set("format", format)); a.Found != checkpoint.Discarded || a.Reason != event.InvalidCheckpoint || a.Detail != checkpoint.DetailFormat {
+			t.Errorf("format %v: %v %v %q", format, a.Found, a.Reason, a.Detail)
+		}
+		b.wantHeard(t, store.Loading, store.UnsupportedFormat, event.InvalidCheckpoint)
+	}
+	b := k.bench(t, store.Config{})
+	k.plant(t, b, func(m map[string]any) { delete(m, "format") })
+	b.wantHeard(t, store.Loading, store.UnsupportedFormat, event.InvalidCheckpoint)
+}
+
+func (k Kept) evicts(t *testing.T) {
+	b := k.bench(t, store.Config{})
+	scope := func(n int) checkpoint.Checkpoint {
+		b.now++
+		c := At(event.Seq(n), b.now)
+		c.Context.SourceID = fmt.Sprint("scope-", n)
+		return c
+	}
+	for n := 1; n <= store.DefaultMaxRecords; n++ {
+		save(t, b, scope(n))
+	}
+	wantPosition(t, b, scope(1)) // a read does not make it younger
+	save(t, b, scope(2))         // a write does
+	save(t, b, scope(65))
+	for n := 1; n <= 65; n++ {
+		if found := b.Load(t.Context(), scope(n).Context).Found; (found == checkpoint.Stored) != (n != 1) {
+			t.Errorf("scope %d: %v", n, found)
+		}
+	}
+	if n := len(k.Dump(t, b.Store)); n != store.DefaultMaxRecords {
+		t.Errorf("%d records", n)
+	}
+	one := k.bench(t, store.Config{MaxRecords: 1})
+	one.now = b.now + 10
+	save(t, one, scope(1))
+	save(t, one, scope(2))
+	wantPosition(t, one, scope(2)) // what was just written is never evicted
+	if n := len(k.Dump(t, one.Store)); n != 1 {
+		t.Errorf("%d records, want 1", n)
+	}
+	most := k.bench(t, store.Config{MaxRecords: store.CeilingMaxRecords})
+	for n := 1; n <= store.CeilingMaxRecords+1; n++ {
+		save(t, most, scope(n))
+	}
+	if n := len(k.Dump(t, most.Store)); n != store.CeilingMaxRecords {
+		t.Errorf("%d records, want %d", n, store.CeilingMaxRecords)
+	}
+}
+
+func (k Kept) ceilings(t *testing.T) {
+	for want, cfg := range map[string]store.Config{
+		"maxAgeMs cannot exceed 86400000, got 86400001":           {MaxAge: store.CeilingMaxAge + millis(1)},
+		"maxAgeMs must be a safe integer greater than zero":       {MaxAge: -millis(1)},
+		"maxAgeMs must be a safe integer greater than zero, got":  {MaxAge: 1},
+		"maxAgeMs must be whole milliseconds":                     {MaxAge: millis(1) + 1},
+		"maxRecords cannot exceed 512, got 513":                   {MaxRecords: store.CeilingMaxRecords + 1},
+		"maxRecords must be a safe integer greater than zero, go": {MaxRecords: -1},
+	} {
+		_, err := k.Open(t, cfg)
+		var r *event.ResumeError
+		if !errors.As(err, &r) || r.Reason != event.InvalidCheckpoint || !strings.Contains(r.Message, want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := k.Open(t, store.Config{MaxAge: store.CeilingMaxAge, MaxRecords: store.CeilingMaxRecords}); err != nil {
+		t.Errorf("at the ceilings: %v", err)
+	}
+}
+
+func (k Kept) invalid(t *testing.T) {
+	b := k.bench(t, store.Config{})
+	save(t, b, At(41, b.now))
+	for name, spoil := range map[string]func(*checkpoint.Checkpoint){
+		"no sequence":   func(c *checkpoint.Checkpoint) { c.Resume.Seq = event.NoSeq },
+		"unsafe":        func(c *checkpoint.Checkpoint) { c.Resume.Seq = event.MaxSeq + 1 },
+		"empty version": func(c *checkpoint.Checkpoint) { c.Context.SourceVersion = " " },
+		"too many ids":  func(c *checkpoint.Checkpoint) { c.RecentIDs = make([]string, checkpoint.MaxRecentIDs+1) },
+		"all of it":     func(c *checkpoint.Checkpoint) { *c = checkpoint.Checkpoint{} },
+	} {
+		c := At(42, b.now)
+		spoil(&c)
+		save(t, b, c)
+		if d := b.wantHeard(t, store.Saving, "invalid-checkpoint", event.InvalidCheckpoint); d.ScopeKey != checkpoint.PlaceholderKey {
+			t.Errorf("%s: key %s", name, d.ScopeKey)
+		}
+	}
+	if a := b.Load(t.Context(), checkpoint.Context{}); a.Found != checkpoint.Nothing {
+		t.Errorf("a load without a context: %v", a.Found)
+	}
+	if d := b.wantHeard(t, store.Loading, "invalid-checkpoint", event.InvalidCheckpoint); d.ScopeKey != checkpoint.PlaceholderKey {
+		t.Errorf("key %s", d.ScopeKey)
+	}
+	if err := b.Forget(t.Context(), checkpoint.Context{}); err == nil {
+		t.Error("forgetting without a context says nothing")
+	}
+	wantPosition(t, b, At(41, 0))
+}
+
+func (k Kept) screened(t *testing.T) {
+	const canary = "canary-secret"
+	for _, path := range []string{"sourceId", "queryFingerprint", "sourceVersion", "schemaVersion", "resume.cursor", "resume.watermark", "resume.timestamp", "resume.deltaToken"} {
+		refused := false
+		b := k.bench(t, store.Config{Refuse: func(p, value string) string {
+			if refused && p == path {
+				return "looks like a secret"
+			}
+			return ""
+		}})
+		save(t, b, At(41, b.now))
+		refused = true
+		c := At(42, b.now)
+		c.Resume.Cursor = canary
+		save(t, b, c)
+		d := b.wantHeard(t, store.Saving, store.CredentialScreened, event.CheckpointSaveFailed)
+		if !strings.Contains(d.Err.Message, path) || strings.Contains(fmt.Sprint(d.Err), canary) {
+			t.Errorf("%s: the diagnostic says %v", path, d.Err)
+		}
+		wantNothing(t, b, Scope())
+	}
+}
+
+func (k Kept) contained(t *testing.T) {
+	clock, screen := false, false
+	cfg := store.Config{
+		Now: func() int64 {
+			if clock {
+				panic("clock")
+			}
+			return 1_000_000
+		},
+		OnDiagnostic: func(store.Diagnostic) { panic("diagnostic") },
+		Refuse: func(string, string) string {
+			if screen {
+				panic("screen")
+			}
+			return ""
+		},
+	}
+	s, err := k.Open(t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, ok := s.(interface{ Contained() uint64 })
+	if !ok {
+		t.Fatal("the store does not count what it contained")
+	}
+	save(t, s, At(41, 1_000_000))
+	clock = true
+	save(t, s, At(42, 1_000_000)) // not written: the clock, and the report of it
+	clock = false
+	wantPosition(t, s, At(41, 0))
+	clock = true
+	if a := s.Load(t.Context(), Scope()); a.Found != checkpoint.Discarded || a.Detail != checkpoint.DetailTime {
+		t.Errorf("a load whose clock fails: %v %v %q", a.Found, a.Reason, a.Detail)
+	}
+	clock, screen = false, true
+	save(t, s, At(43, 1_000_000)) // a screen that fails has refused
+	screen = false
+	wantNothing(t, s, Scope())
+	save(t, s, At(44, 1_000_000))
+	wantPosition(t, s, At(44, 0))
+	if n := counts.Contained(); n != 6 {
+		t.Errorf("%d panics contained, want 6", n)
+	}
+}
+
+func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
