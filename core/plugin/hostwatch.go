@@ -16,6 +16,10 @@ import (
 // this is for the other systems, and for a host that died before the kernel was told.
 const parentPoll = time.Second
 
+// orphanDelay is what a plugin has to return from main after its host's connection ended: more than the host's own grace, so that the
+// host's word counts while there is a host.
+const orphanDelay = 3 * time.Second
+
 // hostWatch ends the process when the host is gone: when its parent changed, or when the host's last connection ended. A host
 // never reconnects, so an ended connection is the end; an orderly stop closes the server before that.
 type hostWatch struct {
@@ -63,7 +67,7 @@ func (w *hostWatch) HandleConn(_ context.Context, s stats.ConnStats) {
 		w.conns--
 		if w.conns == 0 && w.live {
 			// Not at once: on an orderly stop the process is about to return from main with status 0.
-			time.AfterFunc(parentPoll, func() { w.exit(exitOrphaned) })
+			time.AfterFunc(orphanDelay, func() { w.exit(exitOrphaned) })
 		}
 	}
 }
