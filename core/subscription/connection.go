@@ -1,0 +1,183 @@
+package subscription
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/conform-dev/conform/core/drive"
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/session"
+	"github.com/conform-dev/conform/core/transport"
+)
+
+// connection is one epoch. It is the sink of its transport.
+type connection struct {
+	s      *Subscription
+	epoch  session.Epoch
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the transport has returned
+	gone   bool          // guarded by s.mu: what it says does not count any more
+}
+
+// connect starts the goroutine of an attempt. The connection before it is over first: there is one at a time.
+func (s *Subscription) connect(a session.Attempt) {
+	ctx, cancel := context.WithCancel(s.base)
+	c := &connection{s: s, epoch: a.Epoch, cancel: cancel, done: make(chan struct{})}
+	before, forgetting := s.last, s.forgetting
+	s.conn, s.last = c, c
+	s.running.Go(func() {
+		defer close(c.done)
+		defer cancel()
+		if before != nil && !wait(ctx, before.done) || forgetting != nil && !wait(ctx, forgetting) {
+			return
+		}
+		c.run(ctx, a)
+	})
+}
+
+func wait(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// drop hangs the current connection up.
+func (s *Subscription) drop() {
+	if s.conn != nil {
+		s.conn.gone = true
+		s.conn.cancel()
+		s.conn = nil
+	}
+}
+
+// run opens the transport and stays until it returns.
+func (c *connection) run(ctx context.Context, a session.Attempt) {
+	cred, ok := c.credential(ctx, a)
+	if !ok {
+		return
+	}
+	err := errExited
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{v}
+		}
+		c.returned(err)
+	}()
+	err = c.s.t.Open(ctx, transport.Attempt{
+		Epoch: uint32(a.Epoch), Endpoint: c.s.cfg.endpoint, Query: c.s.cfg.query, Resume: a.Resume,
+		Credential: cred, Options: c.s.cfg.options,
+	}, c)
+}
+
+// credential asks the source. It answers false if this attempt is over: the source failed, or names another
+// authorization scope and the attempt was to go on from a position of the old one.
+func (c *connection) credential(ctx context.Context, a session.Attempt) (transport.Credential, bool) {
+	s := c.s
+	if s.cfg.source == nil {
+		return transport.Credential{}, true
+	}
+	var cred transport.Credential
+	var scope string
+	var err error
+	if p := contain(func() { cred, scope, err = s.cfg.source(ctx, a.Renew) }); p != nil {
+		err = p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.gone:
+		return cred, false
+	case err != nil:
+		s.cause = &credentialError{err}
+		c.down(transport.Signal{Kind: transport.Ended, Cause: transport.ConnectionLost, Detail: "credential-source"})
+		return cred, false
+	case s.scope != nil && scope != "" && scope != s.scope.AuthorizationScopeFingerprint:
+		changed := *s.scope
+		changed.AuthorizationScopeFingerprint = scope
+		s.scope = &changed
+		s.locked(func(now session.Now) { s.ses.ScopeChanged(c.epoch, now) })
+	}
+	return cred, !c.gone
+}
+
+// credentialError hides the text of a source's error: it may hold what the source used to get the credential.
+type credentialError struct{ err error }
+
+func (e *credentialError) Error() string { return "the credential source failed" }
+
+func (e *credentialError) Unwrap() error { return e.err }
+
+// returned: the transport is done. One that did not say how it ended is taken for a lost connection, one that failed for
+// a crash.
+func (c *connection) returned(err error) {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.gone:
+	case err != nil:
+		s.cause = err
+		c.down(transport.Signal{Kind: transport.Ended, Cause: transport.PluginCrashed, Detail: "the transport failed"})
+	default:
+		c.down(transport.Signal{Kind: transport.Ended, Cause: transport.ConnectionLost, Detail: "no final signal"})
+	}
+}
+
+// errGone is what a transport gets that speaks after its connection was hung up or ended.
+var errGone = errors.New("subscription: this connection is over")
+
+// Document offers one event. It blocks while the gate has no room (D-19).
+func (c *connection) Document(d transport.Document) error {
+	d.JSON = bytes.Clone(d.JSON) // the transport's buffer is reused, the gate's payload must not change (D-14)
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !c.gone && s.ses.Room() == 0 {
+		s.room.Wait()
+	}
+	if c.gone {
+		return errGone
+	}
+	var ev event.Event
+	s.locked(func(now session.Now) { drive.Document(s.ses, c.epoch, now, d, &ev) })
+	return nil
+}
+
+// Signal reports a signal. A final one ends the connection.
+func (c *connection) Signal(sig transport.Signal) error {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.gone {
+		return errGone
+	}
+	if sig.Kind.Final() {
+		c.down(sig)
+		return nil
+	}
+	c.say(sig)
+	return nil
+}
+
+// down ends the connection: nothing that comes after it counts.
+func (c *connection) down(sig transport.Signal) {
+	c.gone = true
+	if c.s.conn == c {
+		c.s.conn = nil
+	}
+	c.say(sig)
+}
+
+func (c *connection) say(sig transport.Signal) {
+	s := c.s
+	s.locked(func(now session.Now) {
+		if s.rec != nil {
+			s.rec.Signal(now, c.epoch, sig)
+		}
+		drive.Signal(s.ses, c.epoch, now, sig)
+	})
+}
