@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/conform-dev/conform/core/event"
 )
@@ -16,6 +17,10 @@ const (
 // MaxRecentIDs is how many event ids a checkpoint may carry: the ceiling of the gate's id window. A longer list is refused
 // by its length alone, before an id is looked at, so that a poisoned history cannot hold up a start (facts 2.9).
 const MaxRecentIDs = 4096
+
+// MaxText is the longest position or context member, in bytes. Positions travel in URLs and headers, which servers cut off
+// far below this.
+const MaxText = 64 << 10
 
 // Checkpoint is an accepted position and what it is bound to.
 type Checkpoint struct {
@@ -38,22 +43,33 @@ func (c *Checkpoint) Check() error {
 		return tooManyIDs()
 	}
 	for _, m := range c.Context.members() {
-		if !wellFormed(*m.value) {
-			return fail(event.InvalidCheckpoint, "context."+m.name+" is not Unicode text")
+		if what := flawOf(*m.value, wellFormed, MaxText); what != "" {
+			return fail(event.InvalidCheckpoint, "context."+m.name+what)
 		}
 	}
 	if err := checkPosition(c.Resume); err != nil {
 		return err
 	}
 	for i, id := range c.RecentIDs {
-		if !plain(id) {
-			return fail(event.InvalidCheckpoint, fmt.Sprintf("recentEventIds[%d] is not Unicode text", i))
+		if what := flawOf(id, utf8.ValidString, event.MaxIDBytes); what != "" {
+			return fail(event.InvalidCheckpoint, fmt.Sprintf("recentEventIds[%d]%s", i, what))
 		}
 	}
 	if !ValidTime(c.SavedAt) {
 		return fail(event.InvalidCheckpoint, "savedAt is outside the range of a date")
 	}
 	return nil
+}
+
+// flawOf says what is wrong with a text, "" if nothing is.
+func flawOf(text string, unicode func(string) bool, limit int) string {
+	switch {
+	case len(text) > limit:
+		return fmt.Sprintf(" is longer than %d bytes", limit)
+	case !unicode(text):
+		return " is not Unicode text"
+	}
+	return ""
 }
 
 func tooManyIDs() error {
@@ -65,8 +81,8 @@ func checkPosition(p event.Position) error {
 		return fail(event.InvalidCheckpoint, "resume.sequence is not a safe integer")
 	}
 	for _, m := range positions(&p) {
-		if !plain(*m.value) {
-			return fail(event.InvalidCheckpoint, "resume."+m.name+" is not Unicode text")
+		if what := flawOf(*m.value, utf8.ValidString, MaxText); what != "" {
+			return fail(event.InvalidCheckpoint, "resume."+m.name+what)
 		}
 	}
 	return nil
@@ -97,7 +113,8 @@ func positionValue(p event.Position) members {
 	return out
 }
 
-// JSON is c in canonical form. It fails when Check does.
+// JSON is c in canonical form. It fails when Check does, and for a result that is larger than MaxDocument: what was written
+// can be read again.
 func (c *Checkpoint) JSON() ([]byte, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -106,7 +123,7 @@ func (c *Checkpoint) JSON() ([]byte, error) {
 	for i, id := range c.RecentIDs {
 		ids[i] = id
 	}
-	return appendValue(nil, members{
+	doc, err := appendValue(nil, members{
 		{"kind", Kind},
 		{"version", int64(Version)},
 		{"context", c.Context.value()},
@@ -114,4 +131,8 @@ func (c *Checkpoint) JSON() ([]byte, error) {
 		{"recentEventIds", ids},
 		{"savedAt", FormatTime(c.SavedAt)},
 	})
+	if err == nil && len(doc) > MaxDocument {
+		return nil, fail(event.InvalidCheckpoint, errTooLarge.Error())
+	}
+	return doc, err
 }

@@ -29,15 +29,15 @@ func (c Context) Trim() Context {
 	return c
 }
 
-// Validate gives c trimmed. It fails with invalid-checkpoint when a member is then empty or is not Unicode text; the
-// error names the member, never its value.
+// Validate gives c trimmed. It fails with invalid-checkpoint when a member is then empty, longer than MaxText or not
+// Unicode text; the error names the member, never its value.
 func (c Context) Validate() (Context, error) {
 	for _, m := range c.members() {
 		if *m.value = trim(*m.value); *m.value == "" {
 			return c, fail(event.InvalidCheckpoint, "context."+m.name+" is empty")
 		}
-		if !wellFormed(*m.value) {
-			return c, fail(event.InvalidCheckpoint, "context."+m.name+" is not Unicode text")
+		if what := flawOf(*m.value, wellFormed, MaxText); what != "" {
+			return c, fail(event.InvalidCheckpoint, "context."+m.name+what)
 		}
 	}
 	return c, nil

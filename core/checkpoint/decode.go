@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/conform-dev/conform/core/event"
 )
@@ -243,6 +242,3 @@ func (o *object) texts(name string) ([]string, error) {
 	})
 	return out, err
 }
-
-// plain says whether s is UTF-8 without a lone surrogate.
-func plain(s string) bool { return utf8.ValidString(s) }

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,10 +124,10 @@ func TestIDCeiling(t *testing.T) {
 		}
 	}
 	for name, list := range map[string]string{
-		"strings":              "[" + ids(MaxRecentIDs+1) + "]",
-		"not even strings":     "[" + strings.Repeat("1,", MaxRecentIDs) + "1]",
-		"garbage behind it":    "[" + ids(MaxRecentIDs) + ",\x00\xff",
-		"four megabytes of it": "[" + strings.Repeat("0,", MaxDocument/2-1000) + "0]",
+		"strings":               "[" + ids(MaxRecentIDs+1) + "]",
+		"not even strings":      "[" + strings.Repeat("1,", MaxRecentIDs) + "1]",
+		"garbage behind it":     "[" + ids(MaxRecentIDs) + ",\x00\xff",
+		"a document full of it": "[" + strings.Repeat("0,", MaxDocument/2-1000) + "0]",
 	} {
 		_, err := Decode(doc(list))
 		if err == nil || !strings.Contains(err.Error(), "4096-entry safety ceiling") {
@@ -172,15 +173,18 @@ func TestDocumentLimits(t *testing.T) {
 // TestCheckNamesTheMember: what a caller builds in memory is held to the same shape as a document.
 func TestCheckNamesTheMember(t *testing.T) {
 	for want, spoil := range map[string]func(*Checkpoint){
-		"resume.sequence":           func(c *Checkpoint) { c.Resume.Seq = event.NoSeq },
-		"resume.sequence is not":    func(c *Checkpoint) { c.Resume.Seq = event.MaxSeq + 1 },
-		"resume.cursor":             func(c *Checkpoint) { c.Resume.Cursor = "\xed\xa0\x80" },
-		"resume.deltaToken":         func(c *Checkpoint) { c.Resume.DeltaToken = "\xff" },
-		"recentEventIds[1]":         func(c *Checkpoint) { c.RecentIDs[1] = "\xff" },
-		"context.schemaVersion":     func(c *Checkpoint) { c.Context.SchemaVersion = "\xff" },
-		"savedAt":                   func(c *Checkpoint) { c.SavedAt = maxTime + 1 },
-		"savedAt is outside":        func(c *Checkpoint) { c.SavedAt = -maxTime - 1 },
-		"recentEventIds: the 4096-": func(c *Checkpoint) { c.RecentIDs = make([]string, 5000) },
+		"resume.sequence":             func(c *Checkpoint) { c.Resume.Seq = event.NoSeq },
+		"resume.sequence is not":      func(c *Checkpoint) { c.Resume.Seq = event.MaxSeq + 1 },
+		"resume.cursor":               func(c *Checkpoint) { c.Resume.Cursor = "\xed\xa0\x80" },
+		"resume.deltaToken":           func(c *Checkpoint) { c.Resume.DeltaToken = "\xff" },
+		"recentEventIds[1]":           func(c *Checkpoint) { c.RecentIDs[1] = "\xff" },
+		"context.schemaVersion":       func(c *Checkpoint) { c.Context.SchemaVersion = "\xff" },
+		"resume.watermark is longer":  func(c *Checkpoint) { c.Resume.Watermark = strings.Repeat("w", MaxText+1) },
+		"context.sourceId is longer":  func(c *Checkpoint) { c.Context.SourceID = strings.Repeat("s", MaxText+1) },
+		"recentEventIds[0] is longer": func(c *Checkpoint) { c.RecentIDs[0] = strings.Repeat("e", event.MaxIDBytes+1) },
+		"savedAt":                     func(c *Checkpoint) { c.SavedAt = maxTime + 1 },
+		"savedAt is outside":          func(c *Checkpoint) { c.SavedAt = -maxTime - 1 },
+		"recentEventIds: the 4096-":   func(c *Checkpoint) { c.RecentIDs = make([]string, 5000) },
 	} {
 		c := example()
 		spoil(&c)
@@ -191,8 +195,17 @@ func TestCheckNamesTheMember(t *testing.T) {
 		}
 	}
 	c := example()
+	c.Resume.Cursor, c.Context.SourceID = strings.Repeat("c", MaxText), strings.Repeat("s", MaxText)
+	c.RecentIDs[0] = strings.Repeat("e", event.MaxIDBytes)
 	if err := c.Check(); err != nil {
 		t.Error(err)
+	}
+	if _, err := c.Context.Validate(); err != nil {
+		t.Error(err)
+	}
+	c.RecentIDs = slices.Repeat([]string{strings.Repeat("\x01", event.MaxIDBytes)}, MaxRecentIDs)
+	if _, err := c.JSON(); err == nil || !strings.Contains(err.Error(), errTooLarge.Error()) {
+		t.Errorf("a document of 96 MiB: %v", err)
 	}
 }
 

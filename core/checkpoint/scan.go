@@ -10,8 +10,9 @@ import (
 // Limits of an untrusted document. Both are far above anything a checkpoint needs and keep a hostile one from costing
 // memory or stack.
 const (
-	// MaxDocument is the largest document that is read, in bytes: 4096 event ids of 1 KiB each.
-	MaxDocument = 4 << 20
+	// MaxDocument is the largest document that is read or written, in bytes: MaxRecentIDs ids of event.MaxIDBytes each, and
+	// as much again for escapes and the rest.
+	MaxDocument = 32 << 20
 	// MaxDepth is how deep arrays and objects may nest. A checkpoint needs 2, a plan a handful.
 	MaxDepth = 64
 )

@@ -55,6 +55,9 @@ type Start struct {
 	Persisted bool           // read from the gate's own store (D-09)
 	Refused   event.Reason   // None if nothing was refused
 	Detail    string         // beside Refused
+	// Err is a load that failed (checkpoint-load-failed, with the store's error as its cause): a subscription must not
+	// start, since nobody knows whether there was a position (facts 2.1).
+	Err error
 }
 
 // StartAfter turns a store's answer into a start. The record is evaluated again: an answer of a caller's own store is as
@@ -67,8 +70,11 @@ func StartAfter(ctx Context, a Answer) Start {
 		return s
 	case Discarded:
 		s := Start{Pos: event.NoPosition, Refused: a.Reason, Detail: a.Detail}
-		if a.Reason == event.None || a.Reason == event.Compatible {
-			s.Refused = event.InvalidCheckpoint
+		switch class := a.Reason.Class(); {
+		case a.Reason == event.CheckpointLoadFailed:
+			s.Err = &event.ResumeError{Reason: event.CheckpointLoadFailed, Message: "the checkpoint could not be read", Cause: a.Err}
+		case class.Category != "validation" && class.Category != "network":
+			s.Refused = event.InvalidCheckpoint // no reason why a position would not count
 		}
 		return s
 	}

@@ -31,11 +31,20 @@ func TestStart(t *testing.T) {
 		{"discarded", Answer{Found: Discarded, Reason: event.SchemaVersionChanged}, refused(event.SchemaVersionChanged, "")},
 		{"expired", Answer{Found: Discarded, Reason: event.CursorExpired, Detail: DetailExpired}, refused(event.CursorExpired, "checkpoint-expired")},
 		{"discarded without a reason", Answer{Found: Discarded}, refused(event.InvalidCheckpoint, "")},
-		{"a load that failed", LoadFailed(errors.New("disk")), refused(event.CheckpointLoadFailed, "")},
+		{"discarded for no such reason", Answer{Found: Discarded, Reason: event.SequenceGap}, refused(event.InvalidCheckpoint, "")},
 	} {
 		if diff := cmp.Diff(tt.want, StartAfter(ctx, tt.answer)); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
+	}
+}
+
+// TestLoadFailed: a store that could not read leaves no place to start from, and says why.
+func TestLoadFailed(t *testing.T) {
+	disk := errors.New("disk")
+	s := StartAfter(example().Context, LoadFailed(disk))
+	if s.Held || s.Refused != event.CheckpointLoadFailed || !errors.Is(s.Err, disk) || reasonOf(t, s.Err) != event.CheckpointLoadFailed {
+		t.Errorf("got %+v", s)
 	}
 }
 
