@@ -168,6 +168,9 @@ func TestParse(t *testing.T) {
 		{"reason: sequence-gap", "min: 1001", "min 1001 is not in 1 to 1000"},
 		{"    exercised: [{actor: gate, kind: delivery, reason: sequence-gap}]\n", "    exercised: []\n", "exercised is missing"},
 		{"    mutants: []\n", "    mutants: []\n    notApplicable: [{arg: a}]\n", "needs arg, is and why"},
+		{"    mutants: []\n", "    mutants: []\n    orExercised: [[]]\n", "orExercised has an empty way"},
+		{"    mutants: []\n", "    mutants: []\n    orExercised: [[{actor: A, kind: b}]]\n", "must be words of the trace"},
+		{"    mutants: []\n", "    mutants: []\n    marginMs: 60001\n", "marginMs 60001 is not in 1 to 60000"},
 	} {
 		text := strings.Replace(goodRow, tc.old, tc.new, 1)
 		if text == goodRow {

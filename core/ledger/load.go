@@ -20,6 +20,10 @@ const (
 	MaxTitle = 100
 	// MaxMin bounds the count of a condition: no scenario repeats one thing more often.
 	MaxMin = 1000
+	// DefaultMargin is half a second: a loaded two-core machine delays a timer by less, a stopped one by more.
+	DefaultMargin = 500
+	// MaxMargin is the ceiling of a row's margin: above a minute a late timer excuses everything.
+	MaxMargin = 60000
 )
 
 //go:embed rows/*.yaml rows/sentences.tsv
@@ -146,9 +150,14 @@ func lines(tree *yaml.Node, list string) []int {
 
 func (r *Row) defaults() {
 	r.Behaviour, r.Fallback = strings.TrimSpace(r.Behaviour), strings.TrimSpace(r.Fallback)
-	for i := range r.Exercised {
-		if r.Exercised[i].Min == 0 {
-			r.Exercised[i].Min = 1
+	if r.MarginMs == 0 {
+		r.MarginMs = DefaultMargin
+	}
+	for _, way := range append([][]Condition{r.Exercised}, r.OrExercised...) {
+		for i := range way {
+			if way[i].Min == 0 {
+				way[i].Min = 1
+			}
 		}
 	}
 }

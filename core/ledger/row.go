@@ -43,6 +43,11 @@ type Row struct {
 	// Exercised must all be found in a trace, in any order, or the path never happened and the outcome is not-exercised.
 	// At least one.
 	Exercised []Condition `yaml:"exercised"`
+	// OrExercised, optional, are other ways to put the row to the test, for scenarios that show its other side; each is a list
+	// of conditions that must all be found.
+	OrExercised [][]Condition `yaml:"orExercised"`
+	// MarginMs, optional, is how late the runner's own timer may be before a wait that ran out says nothing; DefaultMargin.
+	MarginMs int64 `yaml:"marginMs"`
 	// NotApplicable, optional, are the only conditions under which the row may be left out (D-60).
 	NotApplicable []Absence `yaml:"notApplicable"`
 

@@ -91,7 +91,15 @@ func (r *Row) validateParts() error {
 			return err
 		}
 	}
-	for _, c := range r.Exercised {
+	for _, way := range r.OrExercised {
+		if len(way) == 0 {
+			return errors.New("orExercised has an empty way: it would always hold")
+		}
+	}
+	if r.MarginMs < 1 || r.MarginMs > MaxMargin {
+		return fmt.Errorf("marginMs %d is not in 1 to %d", r.MarginMs, MaxMargin)
+	}
+	for _, c := range slices.Concat(append([][]Condition{r.Exercised}, r.OrExercised...)...) {
 		if !word.MatchString(c.Actor) || !word.MatchString(c.Kind) {
 			return fmt.Errorf("exercised: actor %q and kind %q must be words of the trace", c.Actor, c.Kind)
 		}
