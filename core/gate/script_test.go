@@ -15,6 +15,7 @@ import (
 //	limits pending=2 ids=2 saves every=3      (before start)
 //	baseline 10 cursor=c10 id=s10             (snapshot, applied, saved)
 //	snapshot 5 | merge 5 | delta 6 id=x token=t | upsert - | malformed checkpoint-conflict    (- is a sequence that is none)
+//	document {"type":"delta","sequence":11,"upserts":[]}     (captured by event.Parse)
 //	applied | consumer-fails | saved | save-fails
 //	require cursor-expired | fail delivery-failed | close | cancel
 //
@@ -141,12 +142,19 @@ func (s *script) input(verb string, args []string) error {
 	case "cancel":
 		return s.close(event.Cancelled)
 	}
-	ev, _, err := readEvent(verb, args)
-	if err != nil {
-		return err
+	var ev event.Event
+	name := verb
+	if verb == "document" {
+		event.Parse([]byte(strings.Join(args, " ")), &ev)
+	} else {
+		var err error
+		if ev, _, err = readEvent(verb, args); err != nil {
+			return err
+		}
+		name += " " + args[0]
 	}
 	t, err := s.enqueue(ev)
-	s.names[t] = verb + " " + args[0]
+	s.names[t] = name
 	return err
 }
 

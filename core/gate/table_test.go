@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -52,5 +53,26 @@ func TestTable(t *testing.T) {
 	}
 	for id := range shown {
 		t.Errorf("testdata has a row %s that the table does not know", id)
+	}
+}
+
+// TestFieldCases runs the field cases that a gate alone can show, in the same form. Where a case speaks of a transport or a
+// session, its file runs what they ask of the gate.
+func TestFieldCases(t *testing.T) {
+	want := map[string]bool{"P-CON-12": true}
+	for i := 1; i <= 18; i++ {
+		want[fmt.Sprintf("P-GATE-%02d", i)] = true
+	}
+	delete(want, "P-GATE-12") // 64 events, in Go: TestOverflow
+	delete(want, "P-GATE-18") // mutation, in Go: TestMutationAfterEnqueue
+	datadriven.RunTest(t, "testdata/cases", func(t *testing.T, d *datadriven.TestData) string {
+		var id string
+		d.ScanArgs(t, "id", &id)
+		delete(want, id)
+		var s script
+		return s.run(d.Input)
+	})
+	for id := range want {
+		t.Errorf("field case %s is not run", id)
 	}
 }
