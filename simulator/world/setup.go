@@ -1,0 +1,236 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/conform-dev/conform/core/checkpoint"
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/gate"
+	"github.com/conform-dev/conform/core/session"
+	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/simulator"
+)
+
+// Setup is what a scenario says about the world before the client is there: the feed, the faults, and the client's settings.
+// It is data, and means the same in every lane. Zero values mean the defaults.
+type Setup struct {
+	Records   int          `json:"records"`             // rows in the feed, and its head: it is as if each had been one change
+	Retention int          `json:"retention,omitempty"` // changes the server keeps
+	Changes   string       `json:"changes,omitempty"`   // what a publish makes up: upsert, delete, delta, mixed
+	Heartbeat int          `json:"heartbeat,omitempty"` // in milliseconds; -1 sends none
+	RetryHint int          `json:"retryHint,omitempty"` // in milliseconds
+	Expiry    string       `json:"expiry,omitempty"`    // how the server says that a position is dead
+	Faults    FaultList    `json:"faults,omitempty"`
+	Stored    *Stored      `json:"stored,omitempty"` // what the store holds at the start
+	Client    ClientConfig `json:"client"`
+}
+
+// Stored is a record that the store holds before the client starts.
+type Stored struct {
+	Seq     event.Seq `json:"seq"`
+	Version int       `json:"version,omitempty"` // source version of the feed that it came from; 0 means the feed's own
+}
+
+// ClientConfig are the settings of the client. Times are in milliseconds; 0 means the default of the lane.
+type ClientConfig struct {
+	Mode       string            `json:"mode,omitempty"` // snapshot, snapshot-then-delta, delta
+	Arrival    bool              `json:"arrival,omitempty"`
+	MaxPending int               `json:"maxPending,omitempty"`
+	MaxIDs     int               `json:"maxIDs,omitempty"`
+	SaveEvery  int               `json:"saveEvery,omitempty"`
+	Base       int               `json:"base,omitempty"`
+	Cap        int               `json:"cap,omitempty"`
+	Connect    int               `json:"connect,omitempty"`
+	Horizon    int               `json:"horizon,omitempty"`
+	Idle       int               `json:"idle,omitempty"`
+	ResetAfter int               `json:"resetAfter,omitempty"`
+	Attempts   int               `json:"attempts,omitempty"`
+	Jitter     *int              `json:"jitter,omitempty"` // fixed, in permille; nil takes the schedule's
+	Options    map[string]string `json:"options,omitempty"`
+}
+
+// DefaultRecords is the size of a feed that nobody described.
+const DefaultRecords = 5
+
+// DefaultSetup is a feed of five records and a client with the contract's defaults.
+func DefaultSetup() Setup { return Setup{Records: DefaultRecords} }
+
+// FaultList is the simulator's faults as JSON.
+type FaultList []simulator.Fault
+
+// UnmarshalJSON reads faults as strictly as the simulator does.
+func (l *FaultList) UnmarshalJSON(text []byte) error {
+	s, err := simulator.ParseSchedule(append(append([]byte(`{"faults":`), text...), '}'))
+	*l = s.Faults
+	return err
+}
+
+// setting is one named member of a set-up, as feature files write it.
+type setting struct {
+	name string
+	at   func(*Setup) *int
+}
+
+var numbers = []setting{
+	{"max pending", func(s *Setup) *int { return &s.Client.MaxPending }},
+	{"remembered ids", func(s *Setup) *int { return &s.Client.MaxIDs }},
+	{"save every", func(s *Setup) *int { return &s.Client.SaveEvery }},
+	{"base wait", func(s *Setup) *int { return &s.Client.Base }},
+	{"wait cap", func(s *Setup) *int { return &s.Client.Cap }},
+	{"connect limit", func(s *Setup) *int { return &s.Client.Connect }},
+	{"horizon", func(s *Setup) *int { return &s.Client.Horizon }},
+	{"idle limit", func(s *Setup) *int { return &s.Client.Idle }},
+	{"reset after", func(s *Setup) *int { return &s.Client.ResetAfter }},
+	{"attempts", func(s *Setup) *int { return &s.Client.Attempts }},
+	{"retry hint", func(s *Setup) *int { return &s.RetryHint }},
+	{"retention", func(s *Setup) *int { return &s.Retention }},
+}
+
+// Set changes one setting by its name in feature files; a time is in milliseconds. A name with "option " in front is an
+// option of the transport. An unknown name is an error that lists the known ones.
+func (s *Setup) Set(name, value string) error {
+	if option, ok := strings.CutPrefix(name, "option "); ok {
+		if s.Client.Options == nil {
+			s.Client.Options = map[string]string{}
+		}
+		s.Client.Options[option] = value
+		return nil
+	}
+	known := []string{"pacing", "mode", "changes", "expiry", "heartbeat", "jitter"}
+	for _, n := range numbers {
+		known = append(known, n.name)
+		if n.name == name {
+			return whole(name, value, n.at(s))
+		}
+	}
+	switch name {
+	case "pacing":
+		if value != "paced" && value != "arrival" {
+			return fmt.Errorf("pacing: %q is neither paced nor arrival", value)
+		}
+		s.Client.Arrival = value == "arrival"
+	case "mode":
+		s.Client.Mode = value
+	case "changes":
+		s.Changes = value
+	case "expiry":
+		s.Expiry = value
+	case "heartbeat":
+		if value == "none" {
+			s.Heartbeat = -1
+			return nil
+		}
+		return whole(name, value, &s.Heartbeat)
+	case "jitter":
+		s.Client.Jitter = new(int)
+		return whole(name, value, s.Client.Jitter)
+	default:
+		return fmt.Errorf("unknown setting %q; known are %s, and option NAME", name, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+func whole(name, value string, into *int) (err error) {
+	if *into, err = strconv.Atoi(value); err != nil || *into < 0 {
+		return fmt.Errorf("%s: %q is no whole number", name, value)
+	}
+	return nil
+}
+
+// Simulator is the server's side of the set-up. The stamps of what is published are a function of the sequence, so that
+// the same bytes go out in every run.
+func (s *Setup) Simulator() simulator.Options {
+	return simulator.Options{
+		Source: Source, Version: Version, Head: event.Seq(s.Records), Rows: s.Records, Stamp: Epoch,
+		Retention: s.Retention, Heartbeat: heartbeat(s.Heartbeat), RetryHint: ms(s.RetryHint), Expiry: s.Expiry,
+		Schedule: simulator.Schedule{Faults: s.Faults},
+	}
+}
+
+func heartbeat(v int) time.Duration {
+	if v < 0 {
+		return -1
+	}
+	return ms(v)
+}
+
+// Gate is the gate's side of the set-up. Every scenario has a store.
+func (c *ClientConfig) Gate() gate.Config {
+	return gate.Config{MaxPending: c.MaxPending, MaxIDs: c.MaxIDs, SaveEvery: c.SaveEvery, Saves: true}
+}
+
+// Policy is the session's side of the set-up; what the descriptor of the transport says comes on top. jitter draws the
+// jitter of the n-th retry unless the set-up fixes it.
+func (c *ClientConfig) Policy(jitter func(n int) int) session.Policy {
+	if c.Jitter != nil {
+		fixed := *c.Jitter
+		jitter = func(int) int { return fixed }
+	}
+	return session.Policy{
+		Base: ms(c.Base), Cap: ms(c.Cap), ConnectTimeout: ms(c.Connect), Horizon: ms(c.Horizon), Idle: ms(c.Idle),
+		ResetAfter: ms(c.ResetAfter), Attempts: c.Attempts, Arrival: c.Arrival, Jitter: jitter, Notes: true,
+	}
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// Args is the set-up as the arguments of its trace record.
+func (s *Setup) Args() map[string]string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a set-up is plain data
+	}
+	return map[string]string{"setup": string(text)}
+}
+
+// What every world is made of. The names are public: a report shows them.
+const (
+	Source  = "incidents"
+	Version = 7
+	// Epoch is the wall clock of a world at time 0, in unix milliseconds: a round number that everybody recognises.
+	Epoch = 1_700_000_000_000
+)
+
+// Context is the identity of the scenario's subscription. Its source version is the one that the application knows: that of
+// its stored record, else the feed's.
+func (s *Setup) Context() checkpoint.Context {
+	return checkpoint.Context{SourceID: Source, QueryFingerprint: "all-incidents", SourceVersion: StreamEpoch(s.known()),
+		SchemaVersion: "1", AuthorizationScopeFingerprint: "public"}
+}
+
+func (s *Setup) known() int {
+	if s.Stored != nil && s.Stored.Version != 0 {
+		return s.Stored.Version
+	}
+	return Version
+}
+
+// storedAge is how old the stored record is: far from the limits of any store.
+const storedAge = 60_000
+
+// Checkpoint is the record that the store holds at the start, taken a minute before; nil if there is none.
+func (s *Setup) Checkpoint() *checkpoint.Checkpoint {
+	if s.Stored == nil {
+		return nil
+	}
+	pos := event.NoPosition
+	pos.Seq, pos.Cursor = s.Stored.Seq, Cursor(s.known(), s.Stored.Seq)
+	return &checkpoint.Checkpoint{Context: s.Context(), Resume: pos, SavedAt: Epoch - storedAge}
+}
+
+// Query is what the client subscribes to.
+func (c *ClientConfig) Query() transport.Query {
+	return transport.Query{SourceID: Source, Mode: c.Mode}
+}
+
+// StreamEpoch is the stream epoch that the simulator names for a source version (D-41).
+func StreamEpoch(version int) string { return Source + "-v" + strconv.Itoa(version) }
+
+// Cursor is the position that the simulator gives out for seq in a source version: a stored record holds it.
+func Cursor(version int, seq event.Seq) string {
+	return "c-" + strconv.Itoa(version) + "-" + strconv.FormatInt(int64(seq), 10)
+}
