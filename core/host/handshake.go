@@ -17,7 +17,8 @@ const coreProtocol = "1"
 // checkHandshake judges a plugin's first line, `1|VERSION|unix|PATH|grpc|CERTIFICATE`, before go-plugin acts on it: the line says
 // where the host connects to, and that is not left to the plugin.
 func checkHandshake(line, dir string) error {
-	parts := strings.Split(strings.TrimSpace(line), "|")
+	line = strings.TrimSpace(line)
+	parts := strings.Split(line, "|")
 	if len(parts) < 6 || strings.Trim(parts[0], "0123456789") != "" {
 		return fmt.Errorf("its first line on standard output is no handshake, but %s; nothing else may be printed there", excerpt(line))
 	}
