@@ -84,8 +84,11 @@ func wellKnown(essence string) string {
 
 func redirect(h transport.Header, from *url.URL, redirects int) (to *url.URL, why string) {
 	location := h["Location"]
-	if len(location) != 1 || location[0] == "" {
+	switch {
+	case len(location) == 0 || location[0] == "":
 		return nil, "redirect-without-location"
+	case len(location) > 1:
+		return nil, "redirect-with-two-locations"
 	}
 	to, err := from.Parse(location[0])
 	switch {

@@ -2,6 +2,7 @@ package sse
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 
 	"github.com/conform-dev/conform/core/event"
@@ -190,7 +191,10 @@ func (s *scanner) array(depth int) {
 func (s *scanner) text() {
 	s.want('"')
 	for s.i < len(s.doc) && !s.failed {
-		c := s.doc[s.i]
+		for s.i+8 <= len(s.doc) && plain8(binary.LittleEndian.Uint64(s.doc[s.i:])) {
+			s.i += 8
+		}
+		c := s.peek()
 		s.i++
 		switch {
 		case c == '"':
@@ -202,6 +206,13 @@ func (s *scanner) text() {
 		}
 	}
 	s.failed = true
+}
+
+// plain8 says whether none of eight bytes ends a run of plain text: a quote, a backslash or a control byte.
+func plain8(w uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, back := w^ones*'"', w^ones*'\\'
+	return ((w-ones*' ')&^w|(quote-ones)&^quote|(back-ones)&^back)&tops == 0
 }
 
 func (s *scanner) escape() {
