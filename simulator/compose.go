@@ -70,7 +70,7 @@ func (st *stream) dispatch(d *dispatch) {
 	if !d.drop {
 		st.push(st.frame(d.entry, d.seq, d.shape, d.data))
 		st.composed++
-		st.lastID = d.shape.id
+		st.lastID, st.lastSnap = d.shape.id, d.entry == nil
 	}
 	for _, f := range d.after {
 		st.push(f)
@@ -87,12 +87,8 @@ func (st *stream) dispatch(d *dispatch) {
 	}
 }
 
-// lost tells the client that the history no longer holds what comes next. One that does not even take what it has is closed.
+// lost tells the client that the history no longer holds what comes next: it was paused, or took its bytes too slowly.
 func (st *stream) lost() {
-	if st.waiting() > 0 {
-		st.sim.sse.close(st, Reset, "slow-consumer", true)
-		return
-	}
 	st.block(errorBlock(event.TransportGap.String(), false))
 	st.end(EOF, "history lost")
 }

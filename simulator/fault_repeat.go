@@ -34,7 +34,7 @@ func (r *repeat) send(d *dispatch) bool {
 }
 
 func (r *repeat) idle(st *stream) bool {
-	frames := r.frames(st, st.next-1, false)
+	frames := r.frames(st, st.next-1, st.lastSnap)
 	for _, f := range frames {
 		st.push(f)
 	}
@@ -91,4 +91,3 @@ func (r *stale) frame(st *stream, seq event.Seq) (frame, bool) {
 	}
 	return st.frame(nil, seq, shape{id: snapshotID(st.sim.feed.version, seq)}, nil), true
 }
-

@@ -57,7 +57,7 @@ const entryOverhead = 256
 
 func newFeed(o *Options) *feed {
 	f := &feed{source: o.Source, version: o.Version, head: o.Head, rows: map[string]*stored{}, keep: o.Retention, maxBytes: o.HistoryBytes, stamp: o.Stamp}
-	f.at = f.time(0, f.head)
+	f.at = f.time(o.Start, f.head)
 	for i := 1; i <= o.Rows; i++ {
 		r := Row{ID: strconv.Itoa(i), Feature: json.RawMessage(`{"state":"open","revision":0}`)}
 		f.put(r, f.head, f.at)

@@ -29,7 +29,7 @@ const (
 	// MaxConnections is the ceiling of that setting: each connection may hold a full send queue.
 	MaxConnections = 1024
 	// DefaultQueueEvents is how many events may be handed to the driver and not be written yet. Beyond it the server stops
-	// composing; the rest waits in the history.
+	// composing; the rest waits in the history. A client that finds its place gone from there is told so and closed.
 	DefaultQueueEvents = 1024
 	// MaxQueueEvents is the ceiling of that setting.
 	MaxQueueEvents = 65536

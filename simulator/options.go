@@ -15,6 +15,7 @@ type Options struct {
 	Version int       // first source version; 7. Source and version make the stream epoch: incidents-v7
 	Head    event.Seq // sequence that the feed starts at; 0
 	Rows    int       // rows that it starts with, ids "1" to "n"; DefaultRows, -1 for none
+	Start   int64     // unix milliseconds of the rows that it starts with; 2026-07-27T04:00:00Z
 	// Stamp, if not 0, makes timestamps a function of the sequence: Stamp + sequence milliseconds, instead of the wall time
 	// of the publish. A run over real sockets then sends the same bytes twice.
 	Stamp int64
@@ -54,6 +55,9 @@ func (o Options) withDefaults() (Options, error) {
 	text(&o.Expiry, "frame")
 	text(&o.CursorIn, "id")
 	text(&o.IDIs, "none")
+	if o.Start == 0 {
+		o.Start = 1785124800000
+	}
 	if o.Rows == 0 {
 		o.Rows = DefaultRows
 	} else if o.Rows == -1 {

@@ -24,6 +24,7 @@ type stream struct {
 	skip     int       // changes to leave out
 	composed int       // events so far, snapshots included
 	lastID   string    // event id of the last event composed
+	lastSnap bool      // it was a snapshot
 	idled    []*armed  // faults that struck this stream when it was idle
 
 	queue  []frame // composed and not released
@@ -164,7 +165,7 @@ func (st *stream) room() bool {
 func (st *stream) release() {
 	for len(st.queue) > 0 && !st.mute && !st.over {
 		if st.cut != nil && st.cutBy.left == 0 {
-			st.cut = nil // it was used up on another connection
+			st.cut = nil // used up on another connection
 		}
 		f := &st.queue[0]
 		b := f.bytes
@@ -179,7 +180,9 @@ func (st *stream) release() {
 		if st.cut != nil && st.body+int64(len(b)) >= st.cut.at {
 			whole := len(f.bytes)
 			b = b[:st.cut.at-st.body]
-			owed = whole - len(b)
+			if st.cut.kind != EOF { // a clean end owes nothing: its last chunk is as long as it says
+				owed = whole - len(b)
+			}
 		}
 		st.hand(b, owed)
 		if len(b) == len(f.bytes) {
