@@ -31,8 +31,8 @@ func Upsert(id string, feature string) Change {
 // Delete is the removal of one row.
 func Delete(id string) Change { return Change{Kind: event.Delete, Deletes: []string{id}} }
 
-// check refuses what the feed could not encode, and makes the features compact. The error names the member.
-func (c *Change) check() error {
+// Check refuses what the feed could not encode, and makes the features compact. The error names the member.
+func (c *Change) Check() error {
 	switch {
 	case c.Kind == event.Upsert && (len(c.Upserts) != 1 || len(c.Deletes) != 0):
 		return fmt.Errorf("an upsert has exactly one row")

@@ -15,7 +15,7 @@ func (s *Simulator) Publish(now Now, changes ...Change) (event.Seq, error) {
 		return event.NoSeq, fmt.Errorf("changes: %d is not in 1 to %d", len(changes), MaxPublish)
 	}
 	for i := range changes {
-		if err := changes[i].check(); err != nil {
+		if err := changes[i].Check(); err != nil {
 			return event.NoSeq, fmt.Errorf("changes[%d]: %w", i, err)
 		}
 	}

@@ -96,7 +96,7 @@ func (f *feed) drop(id string) *stored {
 
 // publish makes c the next change. It answers its sequence, or an error that leaves the feed as it was.
 func (f *feed) publish(wall int64, c Change) (event.Seq, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return event.NoSeq, err
 	}
 	grow := 0

@@ -106,6 +106,7 @@ var ThirdParty = []struct{ Room, Import, Why string }{
 	{"features", "github.com/cucumber/gherkin/go", "lists the scenarios without running them"},
 	{"features", "github.com/cucumber/messages/go", "godog's own types"},
 	{"simulator", "go.yaml.in/yaml/v3", "fault schedules are YAML"},
+	{"simulator/serve", "golang.org/x/sys/unix", "the length of the send queue, before a reset throws it away"},
 	{"cmd", "github.com/spf13/cobra", "commands and flags"},
 	{"cmd", "github.com/spf13/pflag", "cobra's flags"},
 	{"core/store", "go.etcd.io/bbolt", "durable checkpoints"},

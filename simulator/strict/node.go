@@ -80,6 +80,9 @@ func (n *Node) Only(known ...string) error {
 		for _, k := range known {
 			found = found || k == m.Name
 		}
+		if !found && len(known) == 0 {
+			return &Error{n.at(m.Name), m.Line, m.Col, "unknown member; none is known here"}
+		}
 		if !found {
 			return &Error{n.at(m.Name), m.Line, m.Col, fmt.Sprintf("unknown member; known are %s", strings.Join(known, ", "))}
 		}

@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/strict"
+)
+
+// publish reads {count, kind} or {changes}.
+func publish(b *strict.Node, sim *simulator.Simulator, now simulator.Now) error {
+	if err := b.Only("count", "kind", "changes"); err != nil {
+		return err
+	}
+	if b.Get("changes") == nil {
+		return publishAuto(b, sim, now)
+	}
+	return publishChanges(b, sim, now)
+}
+
+// publishAuto reads {count, kind}; both have defaults, so that an empty body publishes one upsert.
+func publishAuto(b *strict.Node, sim *simulator.Simulator, now simulator.Now) error {
+	count, kind := int64(1), simulator.AutoUpsert
+	if err := errors.Join(b.Int("count", &count, 1, simulator.MaxPublish), b.String("kind", &kind)); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{simulator.AutoUpsert, simulator.AutoDelete, simulator.AutoDelta, simulator.AutoMixed}, kind) {
+		return b.Get("kind").Refuse("must be upsert, delete, delta or mixed")
+	}
+	_, err := sim.PublishAuto(now, kind, int(count))
+	return err
+}
+
+func publishChanges(b *strict.Node, sim *simulator.Simulator, now simulator.Now) error {
+	if n := b.Get("count"); n != nil {
+		return n.Refuse("stands beside changes; give one of them")
+	}
+	if n := b.Get("kind"); n != nil {
+		return n.Refuse("stands beside changes; give one of them")
+	}
+	items, err := b.Array("changes", simulator.MaxPublish)
+	if err != nil {
+		return err
+	}
+	changes := make([]simulator.Change, len(items))
+	for i, n := range items {
+		if changes[i], err = change(n); err != nil {
+			return err
+		}
+	}
+	if len(changes) == 0 {
+		return b.Get("changes").Refuse("is empty")
+	}
+	_, err = sim.Publish(now, changes...)
+	return err
+}
+
+// change reads one change: {type: upsert, id, feature}, {type: delete, id} or {type: delta, upserts: [{id, feature}], deletes: [id]}.
+func change(n *strict.Node) (c simulator.Change, err error) {
+	if err := n.Only("type", "id", "feature", "upserts", "deletes"); err != nil {
+		return c, err
+	}
+	kind := ""
+	if err := n.String("type", &kind); err != nil {
+		return c, err
+	}
+	switch c.Kind = event.ParseKind(kind); c.Kind {
+	case event.Upsert:
+		if err = n.Only("type", "id", "feature"); err == nil {
+			var r simulator.Row
+			r, err = row(n)
+			c.Upserts = []simulator.Row{r}
+		}
+	case event.Delete:
+		var id string
+		err = errors.Join(n.Only("type", "id"), n.String("id", &id))
+		c.Deletes = []string{id}
+	case event.Delta:
+		err = delta(n, &c)
+	default:
+		return c, n.Refuse("type must be upsert, delete or delta")
+	}
+	if err != nil {
+		return c, err
+	}
+	if err := c.Check(); err != nil {
+		return c, n.Refuse("%s", err.Error())
+	}
+	return c, nil
+}
+
+func delta(n *strict.Node, c *simulator.Change) error {
+	if err := n.Only("type", "upserts", "deletes"); err != nil {
+		return err
+	}
+	ups, err := n.Array("upserts", simulator.MaxRows)
+	if err != nil {
+		return err
+	}
+	for _, u := range ups {
+		if err := u.Only("id", "feature"); err != nil {
+			return err
+		}
+		r, err := row(u)
+		if err != nil {
+			return err
+		}
+		c.Upserts = append(c.Upserts, r)
+	}
+	ids, err := n.Array("deletes", simulator.MaxRows)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if id.Kind != strict.Text {
+			return id.Refuse("must be a text")
+		}
+		c.Deletes = append(c.Deletes, id.Text)
+	}
+	return nil
+}
+
+func row(n *strict.Node) (r simulator.Row, err error) {
+	if err := n.String("id", &r.ID); err != nil {
+		return r, err
+	}
+	f := n.Get("feature")
+	if f == nil {
+		return r, n.Refuse("feature is missing")
+	}
+	r.Feature = json.RawMessage(f.Raw)
+	return r, nil
+}
