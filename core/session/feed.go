@@ -28,13 +28,13 @@ func (s *Session) Data(e Epoch, now Now, ev *event.Event) gate.Ticket {
 		s.named("")
 	}
 	s.fed = true
-	if ev.Pos.Seq.Valid() {
-		s.last = ev.Pos.Seq
-	}
 	return s.offer(ev)
 }
 
 func (s *Session) offer(ev *event.Event) gate.Ticket {
+	if ev.Pos.Seq.Valid() {
+		s.last, s.offered = ev.Pos.Seq, ev.Pos.Seq
+	}
 	t := s.g.Enqueue(ev)
 	s.note(Note{Kind: Enqueued, Epoch: s.epoch, Ticket: t, Event: ev})
 	s.queue.add(t, len(ev.Payload))

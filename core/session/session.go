@@ -26,14 +26,15 @@ type Session struct {
 	upAt      time.Duration
 	now       time.Duration // of the last input
 
-	try    Attempt
-	judged bool      // try's position is vouched for, or it carried none
-	fed    bool      // this connection delivered an event
-	last   event.Seq // newest sequence offered on this connection, else the one it resumed from
-	opened bool      // the gate's recovery epoch was opened explicitly (D-01)
-	renew  bool      // the next attempt asks the credential source again
-	denied bool      // the credential source was asked again since the last accepted connection (D-33)
-	hole   hole
+	try     Attempt
+	judged  bool      // try's position is vouched for, or it carried none
+	fed     bool      // this connection delivered an event
+	last    event.Seq // newest sequence offered on this connection, else the one it resumed from
+	offered event.Seq // newest sequence offered on any connection
+	opened  bool      // the gate's recovery epoch was opened explicitly (D-01)
+	renew   bool      // the next attempt asks the credential source again
+	denied  bool      // the credential source was asked again since the last accepted connection (D-33)
+	hole    hole
 
 	cleared bool   // the server took its position back (D-43)
 	mark    string // position named without an event (D-43)
@@ -72,7 +73,7 @@ func New(g *gate.Gate, p Policy) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, taken: true}, nil
+	return &Session{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, offered: event.NoSeq, taken: true}, nil
 }
 
 // Open starts the first attempt. A second Open is ignored.

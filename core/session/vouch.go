@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/conform-dev/conform/core/event"
@@ -14,9 +15,7 @@ func (s *Session) Answer(e Epoch, now Now, a Answer) {
 	if !s.current(e) || !s.identify(a.StreamEpoch) {
 		return
 	}
-	h, held := s.g.Held()
-	st := s.g.State()
-	if held && a.Head.Valid() && a.Head < h.Pos.Seq && (st.Phase == gate.Live || st.Phase == gate.Resuming) {
+	if a.Head.Valid() && a.Head < s.reached() {
 		s.mistrust(event.TransportGap, "head-behind-position")
 		return
 	}
@@ -28,13 +27,32 @@ func (s *Session) Answer(e Epoch, now Now, a Answer) {
 		if a.Rejected == event.CursorExpired { // the position is as dead as after an expiry (D-31)
 			s.forget = s.forget || s.g.Bounds().Saves
 		}
-		s.mistrust(event.ResumeUnsupported, a.Rejected.String())
+		s.mistrust(event.ResumeUnsupported, cmp.Or(a.Rejected.String(), "resume-refused"))
 		return
 	}
 	if s.p.AtPosition && !s.fed && !s.try.Resume.Seq.Valid() && a.Head.Valid() {
-		s.fed, s.last = true, a.Head
+		s.fed = true
 		s.offer(empty(a.Head))
 	}
+}
+
+// reached is how far the gate has come or, with what earlier connections left in its queue, will come. A server whose head is
+// behind that was restored (D-15). NoSeq while the gate waits for a snapshot that may have any number.
+func (s *Session) reached() event.Seq {
+	far := event.NoSeq
+	st := s.g.State()
+	switch st.Phase {
+	case gate.Live, gate.Resuming:
+		h, _ := s.g.Held()
+		far = h.Pos.Seq
+	case gate.AwaitingSnapshot:
+	default:
+		return far
+	}
+	if st.Pending > 0 && !s.fed {
+		far = max(far, s.offered)
+	}
+	return far
 }
 
 // identify compares the source version that the server names and takes it over. It answers false if the connection was
