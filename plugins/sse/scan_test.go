@@ -60,6 +60,10 @@ func TestClassify(t *testing.T) {
 		if p.class != c.class || string(p.doc) != doc || p.wrong != c.wrong {
 			t.Errorf("%s: got class %d, %s, %q", c.data, p.class, p.doc, p.wrong)
 		}
+		// What is handed on must be to event.Parse what it is here.
+		if name, ok := event.TypeOf(p.doc); p.wrong == "" && (!ok || (event.ParseKind(name) != event.Malformed) != (p.class == dataClass)) {
+			t.Errorf("%s: is %q to core/event", p.doc, name)
+		}
 	}
 }
 
