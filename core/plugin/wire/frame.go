@@ -30,7 +30,7 @@ func (f *Frame) read(data mem.BufferSlice) error {
 	f.buf = data.MaterializeToBuffer(pool)
 	rest := f.buf.ReadOnlyData()
 	for len(rest) > 0 {
-		num, typ, n := protowire.ConsumeTag(rest)
+		num, typ, n := consumeTag(rest)
 		if n < 0 {
 			return errTruncated
 		}
@@ -62,6 +62,15 @@ func (f *Frame) read(data mem.BufferSlice) error {
 	return nil
 }
 
+// consumeTag is protowire's, and refuses field numbers that no message can have, as generated code does.
+func consumeTag(in []byte) (protowire.Number, protowire.Type, int) {
+	num, typ, n := protowire.ConsumeTag(in)
+	if num > protowire.MaxValidNumber {
+		n = -1
+	}
+	return num, typ, n
+}
+
 // Free gives the bytes back. The zero value and a freed Frame may be freed again.
 func (f *Frame) Free() {
 	if f.buf != nil {
@@ -89,7 +98,7 @@ func (f *Frame) Signal() (s transport.Signal, ok bool, err error) {
 // Next is the frame's next document; ok is false after the last one. JSON is valid until the next RecvMsg.
 func (f *Frame) Next() (d transport.Document, ok bool, err error) {
 	for len(f.events) > 0 {
-		num, typ, n := protowire.ConsumeTag(f.events)
+		num, typ, n := consumeTag(f.events)
 		if n < 0 {
 			return d, false, errTruncated
 		}
@@ -114,7 +123,7 @@ func (f *Frame) Next() (d transport.Document, ok bool, err error) {
 
 func readEvent(in []byte) (d transport.Document, err error) {
 	for len(in) > 0 {
-		num, typ, n := protowire.ConsumeTag(in)
+		num, typ, n := consumeTag(in)
 		if n < 0 {
 			return d, errTruncated
 		}

@@ -1,0 +1,220 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/conform-dev/conform/core/event"
+	pb "github.com/conform-dev/conform/core/plugin/wire/transportv1"
+	"github.com/conform-dev/conform/core/transport"
+)
+
+// over sends a message through its encoded form.
+func over[M proto.Message](t *testing.T, in, out M) M {
+	t.Helper()
+	b, err := proto.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proto.Unmarshal(b, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestAttemptCrossesUnchanged(t *testing.T) {
+	full := transport.Attempt{
+		Epoch: 7, Endpoint: "https://example.test/events",
+		Query: transport.Query{
+			SourceID: "incidents", LayerID: "l", RequestID: "r", Mode: "delta", Where: "a > 1", Fields: []string{"a", "b"},
+			SpatialFilter: `{"x":1}`, Metadata: `{}`,
+		},
+		Resume:     event.Position{Seq: event.MaxSeq, Cursor: "c", Watermark: "w", Timestamp: "t", DeltaToken: "d"},
+		Credential: transport.Credential{Header: "Authorization", Value: "Bearer x"},
+		Options:    map[string]string{"maxEventBytes": "1024"},
+	}
+	zero := full
+	zero.Resume = event.Position{Seq: 0}
+	cursorOnly := full
+	cursorOnly.Resume = event.Position{Seq: event.NoSeq, Cursor: "c"}
+	for name, a := range map[string]transport.Attempt{
+		"everything": full, "sequence 0": zero, "cursor only": cursorOnly,
+		"nothing": {Epoch: 1, Endpoint: "http://x", Resume: event.NoPosition},
+	} {
+		out, err := FromAttempt(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ToAttempt(over(t, out, &pb.HostFrame{}))
+		if diff := cmp.Diff(a, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestAttemptIsChecked(t *testing.T) {
+	if _, err := ToAttempt(&pb.HostFrame{}); err == nil {
+		t.Error("an empty frame is no attempt")
+	}
+	for _, seq := range []int64{-1, math.MinInt64, int64(event.MaxSeq) + 1} {
+		f := &pb.HostFrame{Frame: &pb.HostFrame_Open{Open: &pb.OpenRequest{Resume: &pb.Position{Sequence: proto.Int64(seq)}}}}
+		if _, err := ToAttempt(f); err == nil || !strings.Contains(err.Error(), fmt.Sprint(seq)) {
+			t.Errorf("sequence %d: %v", seq, err)
+		}
+	}
+	if _, err := FromAttempt(transport.Attempt{Endpoint: strings.Repeat("x", MaxOpen)}); err == nil {
+		t.Error("an oversize attempt was accepted")
+	}
+	canary := transport.Attempt{Credential: transport.Credential{Header: "X", Value: "canary\xff"}}
+	if _, err := FromAttempt(canary); err == nil || strings.Contains(err.Error(), "canary") {
+		t.Errorf("a credential that is not UTF-8: %v", err)
+	}
+}
+
+func TestSignalsCrossUnchanged(t *testing.T) {
+	for _, s := range []transport.Signal{
+		{Kind: transport.Open},
+		{Kind: transport.Heartbeat},
+		{Kind: transport.Answered, Answer: transport.Answer{StreamEpoch: "v7", Head: 41, Resumed: transport.Yes}},
+		{Kind: transport.Answered, Answer: transport.Answer{Head: event.NoSeq}},
+		{Kind: transport.Answered, Answer: transport.Answer{Head: 0, Resumed: transport.No, Rejected: "cursor-expired", ClosingSoon: true}},
+		{Kind: transport.Mark, Cursor: "c"},
+		{Kind: transport.Mark},
+		{Kind: transport.Retry, RetryAfter: 1500 * time.Millisecond},
+		{Kind: transport.Refused, Status: 401, Cause: transport.Unauthorized, Detail: "401"},
+		{Kind: transport.Expired, Reason: event.CursorExpired},
+		{Kind: transport.Gap, Reason: event.TransportGap, Detail: "frame-too-large"},
+		{Kind: transport.Ended, Cause: transport.Throttled, Status: 429, RetryAfter: 10 * time.Minute},
+		{Kind: transport.Ended, Cause: transport.ServerStop, Status: 204},
+	} {
+		if s.Kind != transport.Answered {
+			s.Answer = transport.Answer{}
+		}
+		out, err := FromSignal(s)
+		if err != nil {
+			t.Errorf("%v: %v", s.Kind, err)
+			continue
+		}
+		got, err := ToSignal(over(t, out, &pb.Signal{}))
+		if diff := cmp.Diff(s, got); err != nil || diff != "" {
+			t.Errorf("%v: %v\n%s", s.Kind, err, diff)
+		}
+	}
+}
+
+// The enum values of the protocol are those of core/transport; a value added there must be added here.
+func TestEnumsAgree(t *testing.T) {
+	for k := transport.Open; k.String() != ""; k++ {
+		if name := pb.Signal_Kind(k).String(); name != strings.ToUpper(k.String()) {
+			t.Errorf("kind %v is %s in the protocol", k, name)
+		}
+	}
+	for c := transport.ConnectionLost; c < transport.PluginCrashed; c++ {
+		if name := pb.Cause(c).String(); name != strings.ToUpper(strings.ReplaceAll(c.String(), "-", "_")) {
+			t.Errorf("cause %v is %s in the protocol", c, name)
+		}
+	}
+	if transport.PluginCrashed.String() == "" || (transport.PluginCrashed+1).String() != "" {
+		t.Error("plugin-crashed is not the last cause")
+	}
+}
+
+func TestSignalIsChecked(t *testing.T) {
+	for want, s := range map[string]*pb.Signal{
+		"signal.kind 0":                       {},
+		"signal.kind 10":                      {Kind: 10},
+		"signal.kind -1":                      {Kind: -1},
+		"signal.status -1":                    {Kind: pb.Signal_OPEN, Status: -1},
+		"signal.status 5000":                  {Kind: pb.Signal_OPEN, Status: 5000},
+		"signal.cause 9 is unknown or not":    {Kind: pb.Signal_ENDED, Cause: 9},
+		"signal.cause -1":                     {Kind: pb.Signal_ENDED, Cause: -1},
+		"signal.cause is missing":             {Kind: pb.Signal_REFUSED},
+		"signal.reason is missing":            {Kind: pb.Signal_EXPIRED},
+		"none of the contract's reasons (6":   {Kind: pb.Signal_GAP, Reason: "canary"},
+		"signal.retry_after_ms -5":            {Kind: pb.Signal_RETRY, RetryAfterMs: -5},
+		"signal.retry_after_ms 9223372036854": {Kind: pb.Signal_RETRY, RetryAfterMs: math.MaxInt64},
+		"signal.detail is 1025 bytes long":    {Kind: pb.Signal_OPEN, Detail: strings.Repeat("x", 1025)},
+		"signal.answer is missing":            {Kind: pb.Signal_ANSWERED},
+		"signal.answer.head -1":               {Kind: pb.Signal_ANSWERED, Answer: &pb.Answer{Head: proto.Int64(-1)}},
+		"answer.rejected is none":             {Kind: pb.Signal_ANSWERED, Answer: &pb.Answer{Rejected: "canary"}},
+		"answer.stream_epoch is 2000":         {Kind: pb.Signal_ANSWERED, Answer: &pb.Answer{StreamEpoch: strings.Repeat("x", 2000)}},
+	} {
+		_, err := ToSignal(s)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+func TestDetailIsCutAtARune(t *testing.T) {
+	out, err := FromSignal(transport.Signal{Kind: transport.Open, Detail: strings.Repeat("ä", 600) + "\xff"})
+	if err != nil || len(out.Detail) > MaxDetail || !strings.HasSuffix(out.Detail, "ä...") {
+		t.Errorf("%d bytes, %v", len(out.GetDetail()), err)
+	}
+}
+
+var sse = transport.Descriptor{
+	Name: "sse", Version: "1.2.3", Wire: "sse", Freshness: transport.Push, Order: transport.ServerSequence,
+	Baseline: transport.BaselineSnapshot, Resume: []transport.Mode{transport.ByCursor, transport.BySequence}, Vouch: transport.VouchFrame,
+	Heartbeats: true, Watermarks: true,
+	Options: []transport.Option{
+		{Name: "maxEventBytes", Doc: "largest event", Default: "16777216", Ceiling: 67108864},
+		{Name: "idIs", Values: []string{"cursor", "eventId", "none"}, Default: "cursor"},
+	},
+}
+
+func TestDescriptorCrossesUnchanged(t *testing.T) {
+	out, err := FromDescriptor(sse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ToDescriptor(over(t, out, &pb.Description{}))
+	if diff := cmp.Diff(sse, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestDescriptorIsChecked(t *testing.T) {
+	for want, spoil := range map[string]func(*pb.Description){
+		"name is missing":                   func(d *pb.Description) { d.Name = "" },
+		"version is 65 bytes long":          func(d *pb.Description) { d.Version = strings.Repeat("x", 65) },
+		"wire is missing":                   func(d *pb.Description) { d.Wire = "" },
+		"freshness 0 is unknown":            func(d *pb.Description) { d.Freshness = 0 },
+		"order 4 is unknown":                func(d *pb.Description) { d.Order = 4 },
+		"baseline -1 is unknown":            func(d *pb.Description) { d.Baseline = -1 },
+		"vouch 99 is unknown":               func(d *pb.Description) { d.Vouch = 99 },
+		"resume 6 is unknown":               func(d *pb.Description) { d.Resume = []pb.ResumeMode{6} },
+		"resume lists 6 modes":              func(d *pb.Description) { d.Resume = make([]pb.ResumeMode, 6) },
+		"options lists 65":                  func(d *pb.Description) { d.Options = make([]*pb.Option, 65) },
+		"options[0].name is missing":        func(d *pb.Description) { d.Options[0].Name = "" },
+		"options[1].name is listed twice":   func(d *pb.Description) { d.Options[1].Name = d.Options[0].Name },
+		"options[0].ceiling -1 is negative": func(d *pb.Description) { d.Options[0].Ceiling = -1 },
+		"options[1].values lists 65":        func(d *pb.Description) { d.Options[1].Values = make([]string, 65) },
+		"options[1].values is missing":      func(d *pb.Description) { d.Options[1].Values = []string{""} },
+		"options[0].doc is 1025 bytes long": func(d *pb.Description) { d.Options[0].Doc = strings.Repeat("x", 1025) },
+		"options[0].default is not UTF-8":   func(d *pb.Description) { d.Options[0].Default = "\xff" },
+	} {
+		d, err := FromDescriptor(sse)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(d)
+		if _, err := ToDescriptor(d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := ToDescriptor(nil); err == nil {
+		t.Error("no description at all was accepted")
+	}
+	bad := sse
+	bad.Vouch = "maybe"
+	if _, err := FromDescriptor(bad); err == nil || !strings.Contains(err.Error(), `vouch "maybe" is not one of`) {
+		t.Errorf("got %v", err)
+	}
+}
