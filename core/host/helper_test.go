@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 	if plugin.ServeArgs(os.Args[1:], map[string]func() transport.Transport{
 		"script": func() transport.Transport { return script{} },
 		"flood":  func() transport.Transport { return flood{} },
+		"burst":  func() transport.Transport { return burst{} },
+		"ticks":  func() transport.Transport { return ticks{} },
 		"mute":   func() transport.Transport { return mute{} },
 	}) {
 		return
@@ -174,6 +176,9 @@ func rogue(kind, arg string) {
 	case "sleeps":
 		os.WriteFile(arg, []byte(strconv.Itoa(os.Getpid())), 0o600)
 		time.Sleep(time.Hour)
+	case "raw":
+		socket, n, _ := strings.Cut(arg, ":")
+		rawSender(socket, atoi(n))
 	case "serves":
 		serveRogue(arg)
 	}
