@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/conform-dev/conform/core/trace"
 )
@@ -29,11 +30,26 @@ func excerpt(records []trace.Record, f Finding) []string {
 			add(f.Record + d)
 		}
 	}
+	mask := masker(records)
 	var out []string
 	for _, n := range sorted(want) {
-		out = append(out, records[n-1].String())
+		r := records[n-1]
+		hide(&r, mask)
+		out = append(out, r.String())
 	}
 	return out
+}
+
+// hide masks the planted secrets in a record before it is shortened: half a secret is one too.
+func hide(r *trace.Record, mask *strings.Replacer) {
+	for _, s := range []*string{&r.Type, &r.ID, &r.Cursor, &r.Watermark, &r.Timestamp, &r.DeltaToken, &r.Status, &r.Reason, &r.Detail, &r.Phase} {
+		*s = mask.Replace(*s)
+	}
+	args := make(map[string]string, len(r.Args))
+	for k, v := range r.Args {
+		args[mask.Replace(k)] = mask.Replace(v)
+	}
+	r.Args = args
 }
 
 func sorted(set map[int]bool) []int {

@@ -142,9 +142,7 @@ func (o Outcome) settle(v Verdict, found []Finding, records []trace.Record) Outc
 		found = found[:MaxFindings]
 	}
 	o.Findings = found
-	for _, line := range excerpt(records, found[0]) {
-		o.Excerpt = append(o.Excerpt, mask.Replace(line))
-	}
+	o.Excerpt = excerpt(records, found[0])
 	return o
 }
 
