@@ -84,30 +84,39 @@ func toUTF8(s string) string {
 // compareUnits orders two strings by UTF-16 code units (facts 3.4): a character beyond U+FFFF sorts by its first
 // surrogate, and so before U+E000 to U+FFFF.
 func compareUnits(a, b string) int {
-	for a != "" && b != "" {
-		ra, na, _ := decodeRune(a)
-		rb, nb, _ := decodeRune(b)
-		if ra != rb {
-			return unitOrder(ra, rb)
+	ua, ub := units{rest: a}, units{rest: b}
+	for {
+		x, y := ua.next(), ub.next()
+		if x != y {
+			return int(x - y)
 		}
-		a, b = a[na:], b[nb:]
+		if x < 0 {
+			return 0
+		}
 	}
-	return len(a) - len(b)
 }
 
-func unitOrder(a, b rune) int {
-	ua, ub := firstUnit(a), firstUnit(b)
-	if ua != ub {
-		return int(ua - ub)
-	}
-	// The same first unit: two pairs, or a lone high surrogate, which is the shorter and so the smaller of both.
-	return int(a - b)
+// units reads a string as UTF-16 code units.
+type units struct {
+	rest string
+	low  rune // the second half of a pair, due next
 }
 
-func firstUnit(r rune) rune {
+// next is -1 at the end, which sorts first.
+func (u *units) next() rune {
+	if low := u.low; low != 0 {
+		u.low = 0
+		return low
+	}
+	if u.rest == "" {
+		return -1
+	}
+	r, n, _ := decodeRune(u.rest)
+	u.rest = u.rest[n:]
 	if r < 0x10000 {
 		return r
 	}
+	u.low = surrogateLow + (r-0x10000)&0x3FF
 	return surrogateFirst + (r-0x10000)>>10
 }
 
