@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"errors"
+	"flag"
+	"os"
 	"testing"
 	"time"
 
@@ -11,6 +13,16 @@ import (
 	"github.com/conform-dev/conform/core/gate"
 	"github.com/conform-dev/conform/core/session"
 )
+
+// TestMain tries more orders than rapid does by itself: 2,000 take about 0.2 s.
+func TestMain(m *testing.M) {
+	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() == f.DefValue {
+		if err := f.Value.Set("2000"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // TestAnyInputs feeds a session whatever a transport, a consumer, a store and a clock can do, in any order, and holds it to what
 // must be true of every order: no panic, one connection at a time, never earlier than the server allowed, no dead position

@@ -1,0 +1,84 @@
+package drive_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/conform-dev/conform/core/checkpoint"
+	"github.com/conform-dev/conform/core/drive"
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/session"
+	"github.com/conform-dev/conform/core/transport"
+)
+
+func descriptor() transport.Descriptor {
+	return transport.Descriptor{
+		Name: "sse", Freshness: transport.Push, Order: transport.ServerSequence, Baseline: transport.BaselineSnapshot,
+		Resume: []transport.Mode{transport.ByCursor, transport.BySequence}, Vouch: transport.VouchFrame,
+	}
+}
+
+// TestClaims: what a transport does not claim is refused from its descriptor, before anything is opened (D-42, D-62).
+func TestClaims(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*transport.Descriptor)
+		stored bool
+		member string // empty: accepted
+	}{
+		{"as the bundled ones", func(*transport.Descriptor) {}, true, ""},
+		{"request chain", func(d *transport.Descriptor) { d.Order = transport.RequestChain }, true, ""},
+		{"poll", func(d *transport.Descriptor) { d.Freshness = transport.Poll }, true, ""},
+		{"no order", func(d *transport.Descriptor) { d.Order = transport.NoOrder }, false, "order"},
+		{"order not stated", func(d *transport.Descriptor) { d.Order = "" }, false, "order"},
+		{"no baseline", func(d *transport.Descriptor) { d.Baseline = transport.NoBaseline }, false, "baseline"},
+		{"baseline not stated", func(d *transport.Descriptor) { d.Baseline = "" }, false, "baseline"},
+		{"freshness not stated", func(d *transport.Descriptor) { d.Freshness = "" }, false, "freshness"},
+		{"vouch not stated", func(d *transport.Descriptor) { d.Vouch = "" }, false, "vouch"},
+		{"unknown mode", func(d *transport.Descriptor) { d.Resume = append(d.Resume, "page") }, false, "resume"},
+		{"no resume, no store", func(d *transport.Descriptor) { d.Resume, d.Vouch = nil, transport.NoVouch }, false, ""},
+		{"no resume, but a store", func(d *transport.Descriptor) { d.Resume = nil }, true, "resume"},
+		{"nobody vouches, but a store", func(d *transport.Descriptor) { d.Vouch = transport.NoVouch }, true, "vouch"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := descriptor()
+			c.change(&d)
+			_, err := drive.Policy(d, session.Policy{}, c.stored)
+			var claim *drive.ClaimError
+			switch {
+			case c.member == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.member != "" && (!errors.As(err, &claim) || claim.Member != c.member || claim.Transport != "sse"):
+				t.Errorf("got %v, want a refusal over %s", err, c.member)
+			}
+		})
+	}
+}
+
+// TestPolicy: the descriptor decides how a session resumes and starts.
+func TestPolicy(t *testing.T) {
+	d := descriptor()
+	d.Baseline, d.Vouch = transport.BaselinePosition, transport.VouchImplicit
+	p, err := drive.Policy(d, session.Policy{Attempts: 3, Resume: session.ByDeltaToken}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Resume != session.ByCursor|session.BySequence || p.Vouch != session.VouchImplicit || !p.AtPosition || p.Attempts != 3 {
+		t.Errorf("policy %+v", p)
+	}
+}
+
+// TestStart: what a store said is where the gate begins (D-26).
+func TestStart(t *testing.T) {
+	held := drive.Start(checkpoint.Start{Held: true, Pos: event.Position{Seq: 7, Cursor: "c"}, SavedAt: 9, IDs: []string{"a"}, Persisted: true})
+	if held.Held == nil || held.Held.Pos.Seq != 7 || held.Held.SavedAt != 9 || !held.Persisted || len(held.IDs) != 1 {
+		t.Errorf("held: %+v", held)
+	}
+	refused := drive.Start(checkpoint.Start{Pos: event.NoPosition, Refused: event.CursorExpired, Detail: checkpoint.DetailExpired})
+	if refused.Held != nil || refused.Refused != event.CursorExpired || refused.Detail != checkpoint.DetailExpired {
+		t.Errorf("refused: %+v", refused)
+	}
+	if nothing := drive.Start(checkpoint.Start{Pos: event.NoPosition}); nothing.Held != nil || nothing.Refused != event.None {
+		t.Errorf("nothing: %+v", nothing)
+	}
+}
