@@ -16,33 +16,34 @@ type connection struct {
 	s      *Subscription
 	epoch  session.Epoch
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the transport has returned
-	gone   bool          // guarded by s.mu: what it says does not count any more
+	gone   bool // guarded by s.mu: what it says does not count any more
 }
 
-// connect starts the goroutine of an attempt. The connection before it is over first: there is one at a time.
+// connect starts the goroutine of an attempt. It waits for the connection before it to be over, for there is one at a time
+// (P-CON-12), and for the store to have forgotten what must not come back; if that takes longer than the attempt may, the
+// session hangs it up.
 func (s *Subscription) connect(a session.Attempt) {
 	ctx, cancel := context.WithCancel(s.base)
-	c := &connection{s: s, epoch: a.Epoch, cancel: cancel, done: make(chan struct{})}
-	before, forgetting := s.last, s.forgetting
-	s.conn, s.last = c, c
+	c := &connection{s: s, epoch: a.Epoch, cancel: cancel}
+	s.conn = c
+	forgetting := s.forgetting
 	s.running.Go(func() {
-		defer close(c.done)
 		defer cancel()
-		if before != nil && !wait(ctx, before.done) || forgetting != nil && !wait(ctx, forgetting) {
+		if forgetting != nil {
+			select {
+			case <-forgetting:
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case s.line <- struct{}{}:
+			defer func() { <-s.line }()
+		case <-ctx.Done():
 			return
 		}
 		c.run(ctx, a)
 	})
-}
-
-func wait(ctx context.Context, done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // drop hangs the current connection up.
@@ -57,7 +58,7 @@ func (s *Subscription) drop() {
 // run opens the transport and stays until it returns.
 func (c *connection) run(ctx context.Context, a session.Attempt) {
 	cred, ok := c.credential(ctx, a)
-	if !ok {
+	if !ok || ctx.Err() != nil {
 		return
 	}
 	err := errExited

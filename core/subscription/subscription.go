@@ -40,7 +40,7 @@ type Subscription struct {
 	timer *time.Timer
 	armed time.Duration // when timer fires; 0 if it does not
 	conn  *connection   // the one that counts, nil between two
-	last  *connection   // the one before, which must be over first
+	line  chan struct{} // full while a transport is open
 	cause error         // of the ending, if it was an error of the caller's code or the transport
 
 	work       chan job
@@ -81,7 +81,7 @@ func Open(ctx context.Context, t transport.Transport, apply Apply, opts ...Optio
 	}
 	s := &Subscription{
 		cfg: cfg, t: t, apply: apply, start: time.Now(), base: context.WithoutCancel(ctx), scope: cfg.scope,
-		work: make(chan job, 1), over: make(chan struct{}), done: make(chan struct{}),
+		work: make(chan job, 1), line: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	s.room = sync.NewCond(&s.mu)
 	if cfg.observe != nil {
