@@ -1,0 +1,55 @@
+# conform: `make run` certifies, `make test` tests. Everything else is for people who change conform.
+# Only Go and make are needed; what a target needs beside them it names itself.
+
+GO       ?= go
+BIN      := bin/conform
+OUT      ?= out
+# Released binaries and the tests are built without cgo: one static file that runs in a container made FROM scratch.
+export CGO_ENABLED = 0
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test race fuzz bench lint generate ledger
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/conform
+	@$(GO) build -trimpath -o $(BIN) ./cmd/conform
+
+run: ## certify the bundled transports against the simulator; the report goes to out/
+	@t0=$$(date +%s); $(GO) mod download; t1=$$(date +%s); \
+	 $(MAKE) --no-print-directory build; t2=$$(date +%s); \
+	 rc=0; $(BIN) run --out $(OUT) $(ARGS) || rc=$$?; t3=$$(date +%s); \
+	 echo "download $$((t1-t0)) s, build $$((t2-t1)) s, run $$((t3-t2)) s"; exit $$rc
+
+test: ## run all tests
+	@$(GO) test -timeout 10m ./...
+
+race: ## run the core's tests under the race detector (needs a C compiler)
+	@CGO_ENABLED=1 $(GO) test -race -timeout 15m ./core/... ./simulator/... ./plugins/...
+
+FUZZTIME ?= 20s
+fuzz: ## fuzz every decoder for FUZZTIME each (default 20s)
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; \
+	done
+
+bench: ## run the benchmarks; each prints its ratio to something in the same run
+	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint: ## gofmt, vet, go mod tidy and the import fences
+	@f=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$f" ]; then echo "gofmt differs:"; echo "$$f"; exit 1; fi
+	@$(GO) vet ./...
+	@$(GO) mod tidy -diff
+	@$(GO) test -count=1 ./internal/fence
+
+generate: ## regenerate the protobuf code (needs protoc)
+	@command -v protoc >/dev/null || { echo "make generate needs protoc (Debian: protobuf-compiler)"; exit 1; }
+	@protoc -I core/plugin/wire --plugin=protoc-gen-go=$$($(GO) tool -n protoc-gen-go) --plugin=protoc-gen-go-grpc=$$($(GO) tool -n protoc-gen-go-grpc) \
+	  --go_out=. --go_opt=module=github.com/conform-dev/conform --go-grpc_out=. --go-grpc_opt=module=github.com/conform-dev/conform \
+	  core/plugin/wire/*.proto
+
+ledger: build ## check the contract ledger
+	@$(BIN) ledger check

@@ -1,0 +1,85 @@
+// Command conform proves that realtime delivery resumes honestly. This package holds flags and printing only; what the
+// commands do lives in the rooms below it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes (D-63). The first that applies wins.
+const (
+	exitOK           = 0
+	exitFailed       = 1 // a claimed MUST row failed or was not exercised
+	exitUsage        = 2 // usage, configuration, unknown tag or capability, empty selection
+	exitHarness      = 3 // the harness itself broke
+	exitInconclusive = 4
+	exitInterrupted  = 130
+)
+
+// status is an error that names its exit code. The code decides nothing but the process's exit.
+type status struct {
+	code int
+	err  error
+}
+
+func (s status) Error() string { return s.err.Error() }
+func (s status) Unwrap() error { return s.err }
+
+// silent is the error of a command that has already said everything.
+var silent = errors.New("")
+
+// usage makes an error of a user's mistake: exit code 2.
+func usage(format string, args ...any) error { return status{exitUsage, fmt.Errorf(format, args...)} }
+
+func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// Main runs one command and returns its exit code. Errors go to stderr as one line that says what was wrong and what to do.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitUsage // what cobra itself refuses is a mistake in the call
+	var s status
+	if errors.As(err, &s) {
+		code = s.code
+	}
+	if text := strings.Join(strings.Fields(err.Error()), " "); text != "" {
+		fmt.Fprintf(stderr, "conform: %s\n", text)
+	}
+	return code
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "conform",
+		Short: "Prove that realtime delivery resumes honestly",
+		Long: `conform runs one written contract (snapshot, delta, cursor, resume, expiry, liveness) over realtime wires and writes a
+report that somebody else can check.
+
+Exit codes: 0 all claimed MUST rows passed; 1 one failed or was not exercised; 2 the call or the configuration was wrong;
+3 conform itself broke; 4 a MUST row was inconclusive; 130 interrupted (what was done is in the report).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRun(), newList(), newLedger(), newSimulate(), newPlugin(), newVersion())
+	return root
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/serve"
+)
+
+// simulateFlags are the flags of `conform simulate`.
+type simulateFlags struct {
+	addr      string
+	rows      int
+	retention int
+	faults    string
+	every     time.Duration
+	vouch     string
+	expiry    string
+}
+
+func newSimulate() *cobra.Command {
+	var f simulateFlags
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "Serve the simulator for client developers, with a control API",
+		Long: `Serve one feed over Server-Sent Events on 127.0.0.1, with a control API beside it: publish changes, trim the history,
+restart, pause, add faults. docs/simulator.md lists the faults and shows the API. It runs until Ctrl-C.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return simulate(c, f) },
+	}
+	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "loopback address and port; port 0 takes a free one")
+	c.Flags().IntVar(&f.rows, "rows", 0, "records that the feed begins with (default 4)")
+	c.Flags().IntVar(&f.retention, "retention", 0, "changes that can be resumed from (default 1024)")
+	c.Flags().StringVar(&f.faults, "faults", "", "file with a fault schedule, YAML or JSON")
+	c.Flags().DurationVar(&f.every, "publish-every", 0, "publish one change this often (default: only over the control API)")
+	c.Flags().StringVar(&f.vouch, "vouch", "", "frame: say `connected` first; none: a foreign server that does not (default frame)")
+	c.Flags().StringVar(&f.expiry, "expiry", "", "how an expired position is answered: frame, gone, rejected (default frame)")
+	return c
+}
+
+func simulate(c *cobra.Command, f simulateFlags) error {
+	opt := simulator.Options{Rows: f.rows, Retention: f.retention, Vouch: f.vouch, Expiry: f.expiry}
+	if f.every != 0 && (f.every < time.Millisecond || f.every > time.Hour) {
+		return usage("--publish-every: %v is not between 1ms and 1h", f.every)
+	}
+	if f.faults != "" {
+		data, err := os.ReadFile(f.faults)
+		if err != nil {
+			return usage("--faults: %v", err)
+		}
+		if opt.Schedule, err = simulator.ParseSchedule(data); err != nil {
+			return usage("--faults: %s: %v", f.faults, err)
+		}
+	}
+	s, err := serve.Start(c.Context(), serve.Options{Addr: f.addr, Simulator: opt})
+	if err != nil {
+		return usage("%v", err)
+	}
+	defer s.Close()
+	out := c.OutOrStdout()
+	fmt.Fprintf(out, "stream   %s\ncontrol  %s\n\nfollow it:\n  %s\npublish a change:\n  curl -sS -X POST -H 'Content-Type: application/json' -d '{\"count\":1}' %s/publish\n", s.URL(), s.ControlURL(), s.Curl(), strings.TrimSuffix(s.ControlURL(), "/"))
+	if f.every == 0 {
+		<-c.Context().Done()
+		return nil
+	}
+	tick := time.NewTicker(f.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.Context().Done():
+			return nil
+		case <-tick.C:
+			if err := s.Publish("", 1); err != nil {
+				return status{exitHarness, err}
+			}
+		}
+	}
+}

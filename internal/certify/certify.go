@@ -1,0 +1,236 @@
+// Package certify runs the contract on subjects: it picks scenarios, lets the features play them in each lane, has the
+// judge read the traces and fills a report. It decides nothing itself.
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/conform-dev/conform/core/host"
+	"github.com/conform-dev/conform/core/judge"
+	"github.com/conform-dev/conform/core/ledger"
+	"github.com/conform-dev/conform/core/report"
+	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/features"
+)
+
+// Subject is a transport to certify.
+type Subject struct {
+	Name    string
+	Command host.Command // how its process is started
+	Bundled bool         // one of ours: the virtual lane runs its machine in this process
+	Options string       // the command line words that name it, for the line that repeats a case
+}
+
+// Options say what is run.
+type Options struct {
+	Subjects []Subject
+	Tags     string       // tag expression, empty selects everything
+	Rows     []string     // ledger rows, empty selects all
+	Scenario string       // FILE:LINE of one scenario, empty selects all
+	Lanes    []trace.Lane // empty means virtual and process
+	Seed     uint64
+	Timeout  time.Duration // per scenario; 0 means features.DefaultTimeout
+	Strict   bool
+	Version  string
+	Command  string // repeats the whole run
+	// Progress, if set, is told of each scenario when it begins (nil results) and of its results when it is over.
+	Progress func(subject Subject, lane trace.Lane, s features.Scenario, results []report.Result)
+}
+
+// ErrSelection is wrapped by errors of what was asked for: an unknown row, tag, scenario or lane, a transport that cannot
+// be started, a selection that is empty (exit code 2, D-63).
+var ErrSelection = errors.New("selection")
+
+// selection makes an ErrSelection of a sentence.
+func selection(format string, args ...any) error {
+	return selectionError{fmt.Sprintf(format, args...)}
+}
+
+type selectionError struct{ text string }
+
+func (e selectionError) Error() string        { return e.text }
+func (e selectionError) Is(target error) bool { return target == ErrSelection }
+
+// Run runs what is asked for. When ctx ends it returns what is done, marked partial, and no error. An error wraps
+// ErrSelection, or says that the harness could not run.
+func Run(ctx context.Context, opt Options) (report.Run, error) {
+	started := time.Now()
+	r := &runner{opt: opt, run: report.Run{Version: opt.Version, Started: started, Command: opt.Command, Seed: opt.Seed, Strict: opt.Strict}}
+	if err := r.prepare(); err != nil {
+		return r.run, err
+	}
+	for _, s := range opt.Subjects {
+		err := r.subject(ctx, s)
+		if ctx.Err() != nil {
+			r.run.Partial = true
+			break
+		}
+		if err != nil {
+			return r.run, err
+		}
+	}
+	if !r.run.Partial && len(r.run.Results) == 0 {
+		return r.run, selection("nothing to run: no scenario fits the transports, rows, tags and lanes asked for")
+	}
+	r.unproven()
+	r.run.Duration = time.Since(started)
+	return r.run, nil
+}
+
+// runner is one Run.
+type runner struct {
+	opt    Options
+	ledger *ledger.Ledger
+	tags   *ledger.TagExpr
+	run    report.Run
+}
+
+func (r *runner) prepare() error {
+	var err error
+	if r.ledger, err = ledger.Load(); err != nil {
+		return err
+	}
+	if r.opt.Tags != "" {
+		if r.tags, err = ledger.ParseTags(r.opt.Tags, r.ledger.Tags()); err != nil {
+			return selection("--tags: %v", err)
+		}
+	}
+	for _, id := range r.opt.Rows {
+		if r.ledger.Find(id) == nil {
+			return selection("--row: there is no row %s; `conform list` shows all", id)
+		}
+	}
+	if len(r.opt.Lanes) == 0 {
+		r.opt.Lanes = []trace.Lane{trace.Virtual, trace.Process}
+	}
+	r.run.Lanes = r.opt.Lanes
+	if r.opt.Scenario == "" {
+		return nil
+	}
+	all, err := features.Scenarios()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(s features.Scenario) bool { return s.Where() == r.opt.Scenario }) {
+		return selection("--scenario: there is none at %s; `conform list` shows all", r.opt.Scenario)
+	}
+	return nil
+}
+
+// selected says whether a scenario was asked for.
+func (r *runner) selected(s features.Scenario) bool {
+	return r.tags.Match(s.Tags) &&
+		(r.opt.Scenario == "" || s.Where() == r.opt.Scenario) &&
+		(len(r.opt.Rows) == 0 || slices.ContainsFunc(s.Rows, func(id string) bool { return slices.Contains(r.opt.Rows, id) }))
+}
+
+// subject certifies one transport in every lane that it has.
+func (r *runner) subject(ctx context.Context, s Subject) error {
+	wire, err := r.describe(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := r.claim(s, wire); err != nil {
+		return err
+	}
+	for _, lane := range r.opt.Lanes {
+		if lane == trace.Virtual && !s.Bundled {
+			continue // the virtual lane runs our own machine: nothing of this subject would take part
+		}
+		opt := features.Options{Filter: r.selected, Lane: lane, Wire: wire, Seed: r.opt.Seed, Timeout: r.opt.Timeout, Plugin: s.Command}
+		opt.Progress = func(sc features.Scenario, done *features.ScenarioRun) {
+			var results []report.Result
+			if done != nil {
+				results = r.judge(s, done)
+				r.run.Results = append(r.run.Results, results...)
+			}
+			if r.opt.Progress != nil {
+				r.opt.Progress(s, lane, sc, results)
+			}
+		}
+		if _, err := features.Run(ctx, opt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe starts the subject once and asks what it is: a transport that cannot even be started is a mistake in the call.
+func (r *runner) describe(ctx context.Context, s Subject) (wire string, err error) {
+	p, err := host.Start(ctx, s.Command)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", selection("%v", err)
+	}
+	defer p.Close()
+	d, err := p.Describe(ctx)
+	if err != nil {
+		return "", selection("%v", err)
+	}
+	r.run.Subjects = append(r.run.Subjects, report.Subject{Name: s.Name, Version: d.Version, Wire: d.Wire})
+	return d.Wire, nil
+}
+
+// claim notes the rows that the selection promises an outcome for: one without a result is not-exercised (D-61).
+func (r *runner) claim(s Subject, wire string) error {
+	all, err := features.Scenarios()
+	if err != nil {
+		return err
+	}
+	for i := range r.ledger.Rows {
+		row := &r.ledger.Rows[i]
+		if !row.On(wire) || row.Exclusion != "" || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, row.ID) {
+			continue
+		}
+		if slices.ContainsFunc(all, func(sc features.Scenario) bool {
+			return slices.Contains(sc.Rows, row.ID) && r.selected(sc) && slices.ContainsFunc(r.opt.Lanes, func(l trace.Lane) bool {
+				return row.In(string(l)) && sc.In(l, wire) && (l != trace.Virtual || s.Bundled)
+			})
+		}) {
+			r.run.Claimed = append(r.run.Claimed, report.Claim{Row: row.ID, Level: row.Level, Subject: s.Name})
+		}
+	}
+	return nil
+}
+
+// judge reads the trace of one scenario for each row that it is evidence for.
+func (r *runner) judge(s Subject, done *features.ScenarioRun) []report.Result {
+	var out []report.Result
+	for _, id := range done.Scenario.Rows {
+		row := r.ledger.Find(id)
+		if row == nil || !row.In(string(done.Lane)) || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, id) {
+			continue
+		}
+		out = append(out, report.Result{
+			Row: row, Scenario: done.Scenario.Name, File: done.Scenario.File, Line: done.Scenario.Line,
+			Subject: s.Name, Wire: done.Wire, Lane: done.Lane, SelfCheck: done.Lane == trace.Virtual,
+			Outcome: judge.Judge(done.Records, row, done.Lane), Seed: done.Seed, Duration: done.Took,
+			Repeat:  r.repeat(s, done),
+			Records: done.Records, Stderr: done.Stderr,
+		})
+	}
+	return out
+}
+
+// repeat is the command that runs just this case again.
+func (r *runner) repeat(s Subject, done *features.ScenarioRun) string {
+	return strings.Join([]string{"conform run", s.Options, "--scenario", done.Scenario.Where(), "--lane", string(done.Lane),
+		"--seed", strconv.FormatUint(done.Seed, 10)}, " ")
+}
+
+// unproven lists the rows of this run that no known defect breaks (law 5).
+func (r *runner) unproven() {
+	for _, id := range r.ledger.Unproven() {
+		if slices.ContainsFunc(r.run.Results, func(res report.Result) bool { return res.Row.ID == id }) {
+			r.run.Unproven = append(r.run.Unproven, id)
+		}
+	}
+}
