@@ -71,7 +71,7 @@ func (w *World) drawJitter(n int) int {
 	return w.jitter[n%len(w.jitter)]
 }
 
-// drain does what the session asks and keeps its one timer armed.
+// drain does what the session asks and keeps its one timer armed. It follows every input of the session, and nothing else.
 func (c *client) drain() {
 	for again := true; again; {
 		again = false
@@ -125,9 +125,11 @@ func (c *client) arm() {
 }
 
 func (c *client) wake() {
-	if at, ok := c.s.Deadline(); ok && at <= c.w.now {
-		c.s.Wake(c.w.clock())
+	if at, ok := c.s.Deadline(); !ok || at > c.w.now {
+		c.arm()
+		return
 	}
+	c.s.Wake(c.w.clock())
 	c.drain()
 	c.read()
 }
@@ -145,7 +147,7 @@ func (c *client) connect(a session.Attempt) {
 	c.epoch = a.Epoch
 	c.machine.Start(transport.Attempt{
 		Epoch: uint32(a.Epoch), Endpoint: origin + path, Resume: a.Resume, Options: c.w.setup.Client.Options,
-		Query: drive.Query(c.w.setup.Client.Query(), a),
+		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: Credential(),
 	})
 	c.w.in(0, c.read)
 }
@@ -162,8 +164,9 @@ func (c *client) read() {
 			return
 		}
 		if out, ok := c.machine.Take(); ok {
-			c.take(epoch, out)
-			c.drain()
+			if c.take(epoch, out) {
+				c.drain()
+			}
 			continue
 		}
 		l := c.link
@@ -185,8 +188,8 @@ func (c *client) read() {
 	}
 }
 
-// take handles one output of the machine.
-func (c *client) take(epoch session.Epoch, out transport.Output) {
+// take handles one output of the machine. It answers whether the session was told something.
+func (c *client) take(epoch session.Epoch, out transport.Output) bool {
 	now := c.w.clock()
 	switch {
 	case out.Request != nil:
@@ -194,6 +197,7 @@ func (c *client) take(epoch session.Epoch, out transport.Output) {
 			c.link.hangup()
 		}
 		c.link = c.w.dial(c, *out.Request, target(out.Request.URL))
+		return false
 	case out.Document != nil:
 		d := *out.Document
 		d.JSON = append([]byte(nil), d.JSON...) // the gate keeps it, the machine does not
@@ -207,6 +211,7 @@ func (c *client) take(epoch session.Epoch, out transport.Output) {
 			c.link = nil
 		}
 	}
+	return true
 }
 
 // target is path and query of an absolute URL of this world.
@@ -223,5 +228,4 @@ func (c *client) close() {
 		c.s.Close(c.w.clock(), event.Closed)
 		c.drain()
 	}
-	c.hangup(c.epoch)
 }

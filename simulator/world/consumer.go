@@ -21,9 +21,10 @@ type consumer struct {
 	aborted bool
 }
 
-func (c *consumer) init() {
-	c.rows = simulator.NewRows(Source)
+func (c *consumer) init(s *Setup) (err error) {
 	c.blocks, c.fails = map[event.Seq]bool{}, map[event.Seq]bool{}
+	c.rows, err = s.Rows()
+	return err
 }
 
 // apply gives ev to the consumer; its answer comes after a while.

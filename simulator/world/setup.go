@@ -178,13 +178,33 @@ func (c *ClientConfig) Policy(jitter func(n int) int) session.Policy {
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// Args is the set-up as the arguments of its trace record.
-func (s *Setup) Args() map[string]string {
+// Args is the set-up as the arguments of its trace record: all of it, what the transport declares, and the planted secret.
+func (s *Setup) Args(d transport.Descriptor) map[string]string {
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a set-up is plain data
 	}
-	return map[string]string{"setup": string(text)}
+	args := map[string]string{"setup": string(text), "canary": Canary, "transport": d.Name, "wire": d.Wire}
+	var can []string
+	if len(d.Resume) > 0 && d.Vouch != transport.NoVouch {
+		can = append(can, "resume")
+	}
+	if d.Heartbeats {
+		can = append(can, "heartbeats")
+	}
+	if d.Watermarks {
+		can = append(can, "watermarks")
+	}
+	args["capabilities"] = strings.Join(can, ",")
+	return args
+}
+
+// Canary is the secret of every scenario: the client's credential holds it, and no trace, report or log may (law 7).
+const Canary = "canary-7f3a9c51e2"
+
+// Credential is what the client presents.
+func Credential() transport.Credential {
+	return transport.Credential{Header: "Authorization", Value: transport.Secret("Bearer " + Canary)}
 }
 
 // What every world is made of. The names are public: a report shows them.

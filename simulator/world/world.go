@@ -9,6 +9,7 @@ import (
 
 	"github.com/conform-dev/conform/core/session"
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/simulator"
 )
 
@@ -59,10 +60,12 @@ func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
 	w := &World{setup: setup, draws: draws, log: log, heard: heard, sim: sim,
 		dials: reel{list: draws.Dials}, delays: reel{list: draws.Links}, reads: reel{list: draws.Reads},
 		applies: reel{list: draws.Applies}, saves: reel{list: draws.Saves}, jitter: draws.Jitter}
-	w.consumer.init()
+	if err := w.consumer.init(&w.setup); err != nil {
+		return nil, err
+	}
 	w.store.init(&w.setup)
 	r := trace.New(trace.Stage, trace.StageSetup)
-	r.Args = setup.Args()
+	r.Args = setup.Args(sse.Describe())
 	w.record(r)
 	w.serve()
 	return w, nil

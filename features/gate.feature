@@ -1,0 +1,285 @@
+@sse
+Feature: Every change arrives once and in order, or the client starts over
+  Somebody who looks at incidents on a map takes the map for the truth. A change that was lost, applied twice or applied
+  in the wrong order makes the map wrong for good, and nobody sees it. So the client either applies the next change or
+  asks for the whole state again.
+
+  Background:
+    Given a feed of 5 records
+
+  @GATE-001 @virtual @process
+  Scenario: A change is lost on its way
+    Without the rule the map would show change 7 and never change 6.
+
+    Given these faults:
+      | fault | at         |
+      | gap   | sequence 6 |
+    When the client follows the feed
+    And everything published has arrived
+    And 2 changes are published
+    And everything published has arrived
+    Then the fault gap has struck
+    And the consumer has seen exactly: snapshot 5, snapshot 7
+    And upsert 7 ended as resnapshot-required with sequence-gap
+    And the gate has counted 1 gaps
+    And request 2 asked for a snapshot
+    And the consumer's records equal the feed's
+
+  @GATE-002 @virtual @process
+  Scenario: A change is delivered twice
+    A counter on the map would go up twice.
+
+    Given these faults:
+      | fault     | at         |
+      | duplicate | sequence 6 |
+    When the client follows the feed
+    And everything published has arrived
+    And 3 changes are published
+    And everything published has arrived
+    Then the fault duplicate has struck
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8
+    And upsert 6 ended as duplicate
+    And the gate has counted 1 duplicates
+    And the server has seen 1 request
+    And the consumer's records equal the feed's
+
+  @GATE-002 @virtual @process
+  Scenario: An old change comes again after newer ones
+    The record would fall back to what it was before.
+
+    Given these faults:
+      | fault | at         | with   |
+      | late  | sequence 8 | back 2 |
+    When the client follows the feed
+    And everything published has arrived
+    And 4 changes are published
+    And everything published has arrived
+    Then the fault late has struck
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8, upsert 9
+    And the gate has counted 1 duplicates
+    And the gate has counted 0 gaps
+    And the gate is live
+    And the server has seen 1 request
+    And the consumer's records equal the feed's
+
+  @GATE-003 @virtual @process
+  Scenario Outline: The client was away for longer than the server remembers (<expiry>)
+    The server cannot replay what it has forgotten. Going on with what is left would lose it without a word.
+
+    Given the server keeps the last 3 changes
+    And these settings:
+      | setting | value    |
+      | expiry  | <expiry> |
+    And these faults:
+      | fault | at         |
+      | cut   | sequence 6 |
+    When the client follows the feed
+    And everything published has arrived
+    And 5 changes are published
+    And everything published has arrived
+    Then the position of 6 was sent 1 time
+    And request 3 asked for a snapshot
+    And the consumer has seen exactly: snapshot 5, upsert 6, snapshot 10
+    And the consumer's records equal the feed's
+    And the store holds 10
+
+    Examples:
+      | expiry   |
+      | frame    |
+      | gone     |
+      | rejected |
+
+  @GATE-003 @virtual @process
+  Scenario: The client was away for just as long as the server remembers
+    One change less, and nothing has to be loaded again. When the position then does expire, it is asked for once.
+
+    Given the server keeps the last 3 changes
+    And these faults:
+      | fault          | at           |
+      | cut            | sequence 6   |
+      | cursor-expired | connection 3 |
+    When the client follows the feed
+    And everything published has arrived
+    And 4 changes are published
+    And everything published has arrived
+    Then request 2 asked to go on from 6
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8, upsert 9
+    When the connection breaks
+    And everything published has arrived
+    Then the position of 9 was sent 1 time
+    And request 4 asked for a snapshot
+    And the consumer's records equal the feed's
+
+  @GATE-004 @virtual @process
+  Scenario: A cache answers with an old snapshot
+    The whole map would go back in time and stay there.
+
+    Given these faults:
+      | fault          | at         | with   |
+      | stale-snapshot | sequence 7 | back 2 |
+    When the client follows the feed
+    And everything published has arrived
+    And 3 changes are published
+    And everything published has arrived
+    Then the fault stale-snapshot has struck
+    And snapshot 5 ended as duplicate
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8
+    And the gate is live
+    And the server has seen 1 request
+    And the consumer's records equal the feed's
+
+  @GATE-005 @virtual @process
+  Scenario: An event id comes back under another number
+    Either number could be the wrong one, so neither is trusted.
+
+    Given these faults:
+      | fault     | at         | with |
+      | id-reused | sequence 8 | of 6 |
+    When the client follows the feed
+    And everything published has arrived
+    And 3 changes are published
+    And everything published has arrived
+    Then the fault id-reused has struck
+    And upsert 8 ended as resnapshot-required with event-id-reused
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, snapshot 8
+    And the consumer's records equal the feed's
+
+  @GATE-006 @virtual @process
+  Scenario: Changes come before there is anything to change
+    A map that begins with changes shows a few records and hides all others.
+
+    Given these settings:
+      | setting | value |
+      | mode    | delta |
+    When the client follows the feed
+    And the server has been asked 1 time
+    And 1 change is published
+    And everything published has arrived
+    Then upsert 6 ended as resnapshot-required with snapshot-required
+    And the consumer has seen exactly: snapshot 6
+    And request 2 asked for a snapshot
+    And the consumer's records equal the feed's
+
+  @GATE-007 @virtual @process
+  Scenario Outline: A change carries <what>
+    Rounding it, or guessing, would hide a loss.
+
+    Given these faults:
+      | fault       | at         | with        |
+      | undecodable | sequence 7 | data <json> |
+    When the client follows the feed
+    And everything published has arrived
+    And 2 changes are published
+    And everything published has arrived
+    And the gate has refused something with <reason>
+    Then the fault undecodable has struck
+    And the consumer has seen exactly: snapshot 5, upsert 6, snapshot 7
+    And the consumer's records equal the feed's
+
+    Examples:
+      | what                     | json                                                                                     | reason              |
+      | no number                | {"type":"upsert","feature":{"id":"8"}}                                                   | sequence-missing    |
+      | a number beyond counting | {"type":"upsert","sequence":9007199254740993,"feature":{"id":"8"}}                       | sequence-missing    |
+      | half a number            | {"type":"upsert","sequence":7.5,"feature":{"id":"8"}}                                    | sequence-missing    |
+      | a negative number        | {"type":"upsert","sequence":-7,"feature":{"id":"8"}}                                     | sequence-missing    |
+      | a number that is text    | {"type":"upsert","sequence":"7","feature":{"id":"8"}}                                    | checkpoint-conflict |
+      | two different numbers    | {"type":"upsert","sequence":7,"checkpoint":{"sequence":8},"feature":{"id":"8"}}          | checkpoint-conflict |
+
+  @GATE-008 @virtual @process
+  Scenario: The server was restored from a backup
+    It counts from a lower number now. A client that waits for its old number to come waits for ever.
+
+    When the client follows the feed
+    And everything published has arrived
+    And 3 changes are published
+    And everything published has arrived
+    And the server is restored from a backup at 6
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    Then request 2 asked to go on from 8
+    And request 3 asked for a snapshot
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8, snapshot 6, upsert 7
+    And the consumer's records equal the feed's
+    And the store holds 7
+
+  @GATE-009 @virtual
+  Scenario: A consumer that cannot keep up, and a server that cannot be slowed down
+    64 changes wait; with the next one the client admits that it lost track, instead of growing without bound.
+
+    Given these settings:
+      | setting | value   |
+      | pacing  | arrival |
+    When the client follows the feed
+    And everything published has arrived
+    And the consumer stands still at 6
+    And 64 changes are published
+    And the gate has been offered 65 events
+    Then the gate has counted 0 overflows
+    And the gate is live
+    When 1 change is published
+    And the gate has refused something with buffer-overflow
+    Then upsert 70 ended as resnapshot-required with buffer-overflow
+    And the gate has counted 1 overflows
+    When the consumer goes on
+    And everything published has arrived
+    Then upsert 6 ended as cancelled
+    And the gate has counted 1 overflows
+    And request 2 asked for a snapshot
+    And the consumer's records equal the feed's
+
+  @GATE-010 @virtual @process
+  Scenario: The consumer fails on a change
+    A position that moves past a change that was not applied loses that change at the next start.
+
+    When the client follows the feed
+    And everything published has arrived
+    And the consumer fails at 7
+    And 3 changes are published
+    And the session is over
+    Then the gate is error with consumer-failed
+    And upsert 7 ended as error with consumer-failed
+    And the store holds 6
+    When the client is started again
+    And everything published has arrived
+    Then request 2 asked to go on from 6
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8
+    And the consumer's records equal the feed's
+
+  @GATE-011 @virtual
+  Scenario: The position cannot be saved
+    Claiming a durability that nobody saw would skip changes after the next start.
+
+    When the client follows the feed
+    And everything published has arrived
+    And the store fails at 6
+    And 2 changes are published
+    And the session is over
+    Then the gate is error with checkpoint-save-failed
+    And the held position is not persisted
+    And the store holds 5
+    And the consumer has never seen 7
+    When the client is started again
+    And everything published has arrived
+    Then request 2 asked to go on from 5
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 6, upsert 7
+
+  @GATE-012 @virtual @process
+  Scenario: A fresh snapshot begins a new list of event ids
+    Ids from before it say nothing about the new state; refusing them would stop delivery again and again.
+
+    Given these faults:
+      | fault     | at          | with |
+      | gap       | sequence 7  |      |
+      | id-reused | sequence 10 | of 6 |
+    When the client follows the feed
+    And everything published has arrived
+    And 3 changes are published
+    And everything published has arrived
+    And 2 changes are published
+    And everything published has arrived
+    Then the fault id-reused has struck
+    And the consumer has seen exactly: snapshot 5, upsert 6, snapshot 8, upsert 9, upsert 10
+    And upsert 10 ended as applied
+    And the gate has counted 1 gaps
+    And the consumer's records equal the feed's

@@ -1,0 +1,205 @@
+package features
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"github.com/conform-dev/conform/core/host"
+	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/features/stage"
+	"github.com/conform-dev/conform/features/steps"
+)
+
+// DefaultTimeout bounds one scenario in real time. The slowest honest one waits for a Retry-After of one second; a broken
+// subject makes several waits of stage.Patience run out.
+const DefaultTimeout = 20 * time.Second
+
+// Options says what Run runs.
+type Options struct {
+	Filter  func(Scenario) bool // nil runs every scenario of the lane
+	Lane    trace.Lane
+	Wire    string
+	Seed    uint64        // makes the schedule of every scenario (law 2)
+	Timeout time.Duration // per scenario, in real time; DefaultTimeout
+	Plugin  host.Command  // how the transport's process is started: process lane
+	// Progress, if set, is told of every scenario when it begins (nil run) and when it is over.
+	Progress func(Scenario, *ScenarioRun)
+}
+
+// ScenarioRun is what one scenario left behind. There is no verdict in it.
+type ScenarioRun struct {
+	Scenario   Scenario
+	Lane       trace.Lane
+	Wire       string
+	Seed       uint64
+	Records    []trace.Record
+	Started    time.Time
+	Took       time.Duration
+	StepErrors []string // what the harness could not do; any makes the outcome an error
+}
+
+// running keeps suites apart: godog keeps state of a run in the environment of the process.
+var running sync.Mutex
+
+// Run runs the scenarios of one lane one after the other and returns one run for each that began. When ctx ends it
+// returns those that are done, and ctx's error. Any other error is a harness that could not run at all.
+func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) {
+	all, err := Scenarios()
+	if err != nil {
+		return nil, err
+	}
+	if opt.Timeout == 0 {
+		opt.Timeout = DefaultTimeout
+	}
+	r := &runner{opt: opt, chosen: map[string]Scenario{}}
+	for _, s := range all {
+		if s.In(opt.Lane, opt.Wire) && (opt.Filter == nil || opt.Filter(s)) {
+			r.chosen[s.Where()] = s
+		}
+	}
+	if len(r.chosen) == 0 {
+		return nil, nil
+	}
+	if r.contents, err = contents(r.chosen); err != nil {
+		return nil, err
+	}
+	running.Lock()
+	defer running.Unlock()
+	// The status that godog answers is no verdict: an undefined step or a skip may read as success there.
+	godog.TestSuite{
+		Name:                "conform",
+		ScenarioInitializer: r.scenario,
+		Options: &godog.Options{Format: "progress", Output: io.Discard, NoColors: true, Strict: true, Concurrency: 1,
+			FeatureContents: r.contents, DefaultContext: ctx},
+	}.Run()
+	if err := ctx.Err(); err != nil {
+		return r.runs, err
+	}
+	if len(r.runs) != len(r.chosen) {
+		return r.runs, fmt.Errorf("%d of %d scenarios ran", len(r.runs), len(r.chosen))
+	}
+	return r.runs, nil
+}
+
+// contents are the feature files that hold a chosen scenario.
+func contents(chosen map[string]Scenario) ([]godog.Feature, error) {
+	texts, err := Sources()
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]bool{}
+	for _, s := range chosen {
+		used[s.File] = true
+	}
+	var out []godog.Feature
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if used[name] {
+			out = append(out, godog.Feature{Name: name, Contents: texts[name]})
+		}
+	}
+	return out, nil
+}
+
+// runner is one run of godog.
+type runner struct {
+	opt      Options
+	chosen   map[string]Scenario
+	contents []godog.Feature
+	runs     []ScenarioRun
+}
+
+// scenario wires up one scenario. godog calls it for each, also for those that were not chosen.
+func (r *runner) scenario(sc *godog.ScenarioContext) {
+	one := &scene{runner: r}
+	sc.Before(one.begin)
+	sc.StepContext().Before(one.step)
+	sc.StepContext().After(one.stepped)
+	sc.After(one.end)
+	one.stage, one.broken = stage.New(r.opt.Lane, stage.Options{Seed: r.opt.Seed, Plugin: r.opt.Plugin})
+	steps.Bind(sc, one.stage)
+}
+
+// scene is one scenario while it runs.
+type scene struct {
+	*runner
+	stage  stage.Stage
+	broken error // there is no stage
+	run    ScenarioRun
+	active bool
+	cancel context.CancelFunc
+}
+
+// errLeftOut makes godog skip a scenario that was not asked for. Nothing is recorded of it.
+var errLeftOut = fmt.Errorf("not selected: %w", godog.ErrSkip)
+
+func (s *scene) begin(ctx context.Context, p *godog.Scenario) (context.Context, error) {
+	sc, ok := s.chosen[path.Base(p.Uri)+":"+strconv.FormatInt(p.Location.Line, 10)]
+	if !ok || ctx.Err() != nil {
+		return ctx, errLeftOut
+	}
+	if s.broken != nil {
+		return ctx, s.broken
+	}
+	s.active = true
+	s.run = ScenarioRun{Scenario: sc, Lane: s.opt.Lane, Wire: s.opt.Wire, Seed: s.opt.Seed, Started: time.Now()}
+	if s.opt.Progress != nil {
+		s.opt.Progress(sc, nil)
+	}
+	ctx, s.cancel = context.WithTimeout(ctx, s.opt.Timeout)
+	return ctx, nil
+}
+
+func (s *scene) step(ctx context.Context, st *godog.Step) (context.Context, error) {
+	if s.active {
+		s.stage.Step(st.Text)
+	}
+	return ctx, nil
+}
+
+// stepped keeps what went wrong with a step. A step that did not pass for any reason is a fault of the harness: steps
+// never judge.
+func (s *scene) stepped(ctx context.Context, st *godog.Step, status godog.StepResultStatus, err error) (context.Context, error) {
+	if !s.active || status == godog.StepPassed {
+		return ctx, nil
+	}
+	if status == godog.StepSkipped && len(s.run.StepErrors) > 0 && err == nil {
+		return ctx, nil // behind the step that broke
+	}
+	why := status.String()
+	if err != nil && !errors.Is(err, godog.ErrUndefined) {
+		why = err.Error()
+	}
+	s.run.StepErrors = append(s.run.StepErrors, fmt.Sprintf("step %q: %s", st.Text, why))
+	return ctx, nil
+}
+
+func (s *scene) end(ctx context.Context, _ *godog.Scenario, _ error) (context.Context, error) {
+	if !s.active {
+		return ctx, nil
+	}
+	interrupted := context.Cause(ctx) == context.Canceled
+	s.cancel()
+	if err := s.stage.Close(); err != nil {
+		s.run.StepErrors = append(s.run.StepErrors, "close: "+err.Error())
+	}
+	s.run.Took = time.Since(s.run.Started)
+	s.run.Records = s.stage.Records()
+	if interrupted {
+		return ctx, nil // a scenario that was cut off proves nothing: it is left out
+	}
+	s.runs = append(s.runs, s.run)
+	if s.opt.Progress != nil {
+		s.opt.Progress(s.run.Scenario, &s.runs[len(s.runs)-1])
+	}
+	return ctx, nil
+}

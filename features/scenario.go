@@ -1,0 +1,140 @@
+// Package features holds the scenarios: Gherkin for people, run over the real parts of conform in one of its lanes. A
+// scenario acts and records; whether what it recorded is right is decided later, by a judge that this package does not
+// know.
+package features
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	gherkin "github.com/cucumber/gherkin/go/v42"
+
+	"github.com/conform-dev/conform/core/trace"
+)
+
+//go:embed *.feature
+var files embed.FS
+
+// Scenario is one scenario of a feature file, known without running anything. An outline gives one per example row.
+type Scenario struct {
+	Name    string
+	Feature string // title of its feature
+	File    string // name of the feature file
+	Line    int    // of the scenario, or of the example row; with File it names the scenario
+	Tags    []string
+	Rows    []string     // ledger rows that the tags name, for example GATE-001
+	Wires   []string     // wires that the tags name, for example sse
+	Lanes   []trace.Lane // lanes that give evidence, in the order of trace.Lanes
+}
+
+// Where is the place of s as people write it: gate.feature:12.
+func (s Scenario) Where() string { return s.File + ":" + strconv.Itoa(s.Line) }
+
+// In says whether s runs in lane over wire.
+func (s Scenario) In(lane trace.Lane, wire string) bool {
+	return slices.Contains(s.Lanes, lane) && slices.Contains(s.Wires, wire)
+}
+
+// wires are the wires that a tag may name.
+var wires = []string{"sse"}
+
+// rowTag is a tag that names a ledger row.
+var rowTag = regexp.MustCompile(`^@([A-Z]+-[0-9]{3})$`)
+
+// Scenarios lists every scenario in the order of file and line. An error is a fault of the feature files: one that does
+// not parse, an unknown tag, a scenario without a row, wire, lane or step.
+func Scenarios() ([]Scenario, error) { return list(files) }
+
+// Sources is the text of every feature file by name: a report points at its lines.
+func Sources() (map[string][]byte, error) { return sources(files) }
+
+func sources(from fs.FS) (map[string][]byte, error) {
+	names, err := fs.Glob(from, "*.feature")
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]byte, len(names))
+	for _, name := range names {
+		if out[name], err = fs.ReadFile(from, name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func list(from fs.FS) ([]Scenario, error) {
+	texts, err := sources(from)
+	if err != nil {
+		return nil, err
+	}
+	var out []Scenario
+	for name, text := range texts {
+		found, err := parse(name, text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	sort.Slice(out, func(i, k int) bool {
+		return out[i].File < out[k].File || out[i].File == out[k].File && out[i].Line < out[k].Line
+	})
+	return out, nil
+}
+
+func parse(name string, text []byte) ([]Scenario, error) {
+	n := 0
+	id := func() string { n++; return strconv.Itoa(n) }
+	doc, err := gherkin.ParseGherkinDocument(bytes.NewReader(text), id)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var out []Scenario
+	for _, p := range gherkin.Pickles(*doc, name, id) {
+		s := Scenario{Name: p.Name, Feature: doc.Feature.Name, File: name, Line: int(p.Location.Line)}
+		if len(p.Steps) == 0 {
+			return nil, fmt.Errorf("%s: scenario %q has no steps", s.Where(), s.Name)
+		}
+		for _, t := range p.Tags {
+			if err := s.tag(t.Name); err != nil {
+				return nil, err
+			}
+		}
+		for what, missing := range map[string]bool{"ledger row": len(s.Rows) == 0, "wire": len(s.Wires) == 0, "lane": len(s.Lanes) == 0} {
+			if missing {
+				return nil, fmt.Errorf("%s: scenario %q has no tag that names a %s", s.Where(), s.Name, what)
+			}
+		}
+		slices.SortFunc(s.Lanes, func(a, b trace.Lane) int {
+			return slices.Index(trace.Lanes, a) - slices.Index(trace.Lanes, b)
+		})
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// tag files one tag. Whether its row exists is for the ledger check to say.
+func (s *Scenario) tag(name string) error {
+	if slices.Contains(s.Tags, name) {
+		return nil
+	}
+	s.Tags = append(s.Tags, name)
+	word := strings.TrimPrefix(name, "@")
+	switch {
+	case rowTag.MatchString(name):
+		s.Rows = append(s.Rows, word)
+	case slices.Contains(wires, word):
+		s.Wires = append(s.Wires, word)
+	case slices.Contains(trace.Lanes, trace.Lane(word)):
+		s.Lanes = append(s.Lanes, trace.Lane(word))
+	default:
+		return fmt.Errorf("%s: unknown tag %s", s.Where(), name)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package features
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/conform-dev/conform/core/trace"
+)
+
+// TestScenarios: the list is known without running anything, and a scenario is named by its place.
+func TestScenarios(t *testing.T) {
+	all, err := Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 30 {
+		t.Fatalf("%d scenarios", len(all))
+	}
+	seen, texts := map[string]bool{}, map[string]bool{}
+	sources, err := Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if seen[s.Where()] {
+			t.Errorf("two scenarios at %s", s.Where())
+		}
+		seen[s.Where()] = true
+		key := s.Feature + "\n" + s.Name
+		if texts[key] {
+			t.Errorf("%s: the name %q is taken in its feature", s.Where(), s.Name)
+		}
+		texts[key] = true
+		if n := strings.Count(string(sources[s.File]), "\n"); s.Line < 1 || s.Line > n {
+			t.Errorf("%s: the file has %d lines", s.Where(), n)
+		}
+	}
+}
+
+// TestScenarioFaults: a feature file that would read as success by accident is refused.
+func TestScenarioFaults(t *testing.T) {
+	const head = "Feature: f\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"no row", "@sse @virtual\nScenario: a\nGiven b\n", `no tag that names a ledger row`},
+		{"no wire", "@GATE-001 @virtual\nScenario: a\nGiven b\n", `no tag that names a wire`},
+		{"no lane", "@GATE-001 @sse\nScenario: a\nGiven b\n", `no tag that names a lane`},
+		{"unknown tag", "@GATE-001 @sse @virtual @wip\nScenario: a\nGiven b\n", `x.feature:3: unknown tag @wip`},
+		{"misspelt row", "@GATE-1 @sse @virtual\nScenario: a\nGiven b\n", `unknown tag @GATE-1`},
+		{"no steps", "@GATE-001 @sse @virtual\nScenario: a\n", `has no steps`},
+		{"no Gherkin", "Scenari: a\n", `x.feature`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := list(fstest.MapFS{"x.feature": {Data: []byte(head + c.text)}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestOutline: each row of an outline is a scenario of its own, named by its line.
+func TestOutline(t *testing.T) {
+	got, err := list(fstest.MapFS{"x.feature": {Data: []byte(`@sse
+Feature: f
+  @GATE-001 @process @virtual
+  Scenario Outline: it <does>
+    Given a
+    Examples:
+      | does |
+      | this |
+      | that |
+`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Scenario{
+		{"it this", "f", "x.feature", 8, []string{"@sse", "@GATE-001", "@process", "@virtual"}, []string{"GATE-001"}, []string{"sse"}, []trace.Lane{trace.Virtual, trace.Process}},
+		{"it that", "f", "x.feature", 9, []string{"@sse", "@GATE-001", "@process", "@virtual"}, []string{"GATE-001"}, []string{"sse"}, []trace.Lane{trace.Virtual, trace.Process}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

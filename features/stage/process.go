@@ -1,0 +1,273 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/host"
+	"github.com/conform-dev/conform/core/subscription"
+	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/serve"
+	"github.com/conform-dev/conform/simulator/world"
+)
+
+// Scaled limits of the process lane, in milliseconds. They stand in the set-up record of every trace; exact numbers are the
+// virtual lane's business.
+const (
+	// ScaledBase and ScaledCap make a reconnect a matter of milliseconds, so that the whole lane takes seconds.
+	ScaledBase = 5
+	ScaledCap  = 40
+)
+
+// process is the stage of the process lane: the transport's real process, real loopback sockets, the driver that
+// applications embed.
+type process struct {
+	opt   Options
+	draws world.Draws
+	start time.Time
+	book  *book
+
+	setup    Setup
+	server   *serve.Server
+	plugin   *host.Plugin
+	store    *store
+	consumer *consumer
+	client   *subscription.Subscription
+}
+
+func newProcess(o Options) *process {
+	p := &process{opt: o, draws: world.Draw(o.Seed), start: time.Now()}
+	p.book = newBook(func() int64 { return time.Since(p.start).Milliseconds() })
+	return p
+}
+
+func (p *process) Lane() trace.Lane { return trace.Process }
+
+func (p *process) Serve(ctx context.Context, s Setup) (err error) {
+	scale(&s.Client.Base, ScaledBase)
+	scale(&s.Client.Cap, max(ScaledCap, s.Client.Base))
+	p.setup = s
+	if err := p.launch(ctx); err != nil {
+		return err
+	}
+	d, err := p.plugin.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	r := trace.New(trace.Stage, trace.StageSetup)
+	r.Args = s.Args(d)
+	r.Args["scaled"] = fmt.Sprintf("base wait %d ms, wait cap %d ms", s.Client.Base, s.Client.Cap)
+	p.book.add(r)
+	if p.consumer, err = newConsumer(p.book, &s); err != nil {
+		return err
+	}
+	if p.store, err = newStore(ctx, &s); err != nil {
+		return err
+	}
+	// The server outlives the step: only Close ends it.
+	p.server, err = serve.Start(context.WithoutCancel(ctx), serve.Options{Simulator: s.Simulator(), Observe: p.book.add})
+	return err
+}
+
+func scale(value *int, to int) {
+	if *value == 0 {
+		*value = to
+	}
+}
+
+// Follow starts a client, when the one before it is over.
+func (p *process) Follow(ctx context.Context) (err error) {
+	if p.client != nil {
+		if err := p.over(ctx); err != nil {
+			return err
+		}
+	}
+	p.client, err = subscription.Open(context.WithoutCancel(ctx), p.plugin, p.consumer.apply, p.options()...)
+	return err
+}
+
+func (p *process) options() []subscription.Option {
+	c := &p.setup.Client
+	o := []subscription.Option{
+		subscription.WithEndpoint(p.server.URL()),
+		subscription.WithQuery(c.Query()),
+		subscription.WithTransportOptions(c.Options),
+		subscription.WithContext(p.setup.Context()),
+		subscription.WithStore(p.store),
+		subscription.WithPolicy(c.Policy(p.jitter)),
+		subscription.WithCredentials(credentials),
+		subscription.WithObserver(p.book.add),
+	}
+	if g := c.Gate(); g.MaxPending+g.MaxIDs+g.SaveEvery > 0 {
+		o = append(o, subscription.WithMaxPending(g.MaxPending), subscription.WithMaxIDs(g.MaxIDs), subscription.WithSaveEvery(g.SaveEvery))
+	}
+	return o
+}
+
+// jitter is that of the schedule: the waits of a scenario are the same ones in every run.
+func (p *process) jitter(n int) int { return p.draws.Jitter[n%len(p.draws.Jitter)] }
+
+// over waits until the client has ended, with all that belongs to it.
+func (p *process) over(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		_ = p.client.Wait() // how it ended is in the trace
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the client before is not over: %w", ctx.Err())
+	}
+}
+
+func (p *process) Publish(_ context.Context, n int) error {
+	kind := p.setup.Changes
+	if kind == "" {
+		kind = simulator.AutoUpsert
+	}
+	return p.server.Publish(kind, n)
+}
+
+func (p *process) Trim(_ context.Context, keep int) error {
+	return p.server.Do(func(s *simulator.Simulator, now simulator.Now) error { return s.Trim(now, keep) })
+}
+
+func (p *process) Restart(_ context.Context, head event.Seq, another bool) error {
+	return p.server.Do(func(s *simulator.Simulator, now simulator.Now) error {
+		return s.Restart(now, simulator.Restart{Head: head, Epoch: another})
+	})
+}
+
+func (p *process) Fault(_ context.Context, f simulator.Fault) error { return p.server.Add(f) }
+
+func (p *process) Cut(ctx context.Context) error {
+	cuts := 0
+	p.book.look(func(v *View) bool { cuts = v.Cuts; return true })
+	if err := p.Fault(ctx, simulator.Fault{Name: "cut"}); err != nil {
+		return err
+	}
+	return p.Until(ctx, "the server to end the connection", func(v *View) bool { return v.Cuts > cuts })
+}
+
+func (p *process) Reach(context.Context, bool) error {
+	return fmt.Errorf("reach: %w: how often a client knocks depends on the clock", ErrLane)
+}
+
+func (p *process) Block(_ context.Context, seq event.Seq) error { p.consumer.block(seq); return nil }
+
+func (p *process) Unblock(ctx context.Context) error { return p.consumer.unblock(ctx, p.book) }
+
+func (p *process) FailConsumer(_ context.Context, seq event.Seq) error {
+	p.consumer.fail(seq)
+	return nil
+}
+
+func (p *process) FailStore(_ context.Context, seq event.Seq) error { p.store.fail(seq); return nil }
+
+func (p *process) Advance(context.Context, time.Duration) error {
+	return fmt.Errorf("advance: %w: its time is real", ErrLane)
+}
+
+func (p *process) Silence(context.Context, time.Duration) error {
+	return fmt.Errorf("silence: %w: its time is real", ErrLane)
+}
+
+func (p *process) Until(ctx context.Context, what string, c Condition) error {
+	return p.book.wait(ctx, what, c, Patience)
+}
+
+func (p *process) Step(text string) { p.book.step(text) }
+
+func (p *process) Expect(e trace.Expectation, args map[string]string) error {
+	return p.book.expect(e, args)
+}
+
+func (p *process) Records() []trace.Record { return p.book.records() }
+
+// Close ends the client and waits until the server has seen the last of its connections go; the trace ends there. Then the
+// processes end.
+func (p *process) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	var errs []error
+	if p.consumer != nil {
+		p.consumer.release()
+	}
+	if p.client != nil {
+		p.client.Close()
+		errs = append(errs, p.over(ctx))
+	}
+	if p.server != nil {
+		errs = append(errs, p.server.WaitFor(ctx, func(s simulator.State) bool { return len(s.Connections) == 0 }))
+	}
+	p.book.seal()
+	if p.plugin != nil {
+		errs = append(errs, p.plugin.Close())
+	}
+	if p.server != nil {
+		errs = append(errs, p.server.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// canaryVariable is put into this program's environment while a transport is started: nothing of it may be seen there.
+const canaryVariable = "CONFORM_CANARY_TOKEN"
+
+// launch starts the transport's process and looks at the environment that it got.
+func (p *process) launch(ctx context.Context) (err error) {
+	if err := os.Setenv(canaryVariable, world.Canary); err != nil {
+		return err
+	}
+	defer os.Unsetenv(canaryVariable)
+	command := p.opt.Plugin
+	command.OnEvent = p.heard
+	if p.plugin, err = host.Start(ctx, command); err != nil {
+		return err
+	}
+	r := trace.New(trace.Plugin, trace.PluginMeasured)
+	r.Args = map[string]string{"environment-canary": environment(p.plugin.PID())}
+	p.book.add(r)
+	return nil
+}
+
+// heard writes what happens to the transport's process. What it printed last is part of it when it died by itself.
+func (p *process) heard(e host.Event) {
+	kind, ok := map[host.EventKind]trace.Kind{host.Started: trace.PluginStarted, host.Exited: trace.PluginExited,
+		host.Refused: trace.PluginRefused}[e.Kind]
+	if !ok {
+		return
+	}
+	r := trace.New(trace.Plugin, kind)
+	r.Detail = e.Status
+	if e.Detail != "" {
+		r.Detail = e.Detail
+	}
+	if e.PID != 0 {
+		r.Args = map[string]string{"pid": strconv.Itoa(e.PID)}
+	}
+	p.book.add(r)
+}
+
+// KillPlugin waits until the process is gone and the session knows.
+func (p *process) KillPlugin(ctx context.Context) error {
+	proc, err := os.FindProcess(p.plugin.PID())
+	if err != nil {
+		return err
+	}
+	exits, waits := 0, 0
+	p.book.look(func(v *View) bool { exits, waits = v.Exits, v.Waits; return true })
+	if err := proc.Kill(); err != nil {
+		return fmt.Errorf("kill the plugin: %w", err)
+	}
+	return p.Until(ctx, "the plugin's process to be gone", func(v *View) bool {
+		return v.Exits > exits && (v.Waits > waits || v.Ended)
+	})
+}

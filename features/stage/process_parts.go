@@ -1,0 +1,186 @@
+package stage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/conform-dev/conform/core/checkpoint"
+	"github.com/conform-dev/conform/core/event"
+	keep "github.com/conform-dev/conform/core/store"
+	"github.com/conform-dev/conform/core/store/memory"
+	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/world"
+)
+
+// errPlanned is what a consumer or a store says that was told to fail.
+var errPlanned = errors.New("planned failure")
+
+func credentials(context.Context, bool) (transport.Credential, string, error) {
+	return world.Credential(), "", nil
+}
+
+// consumer is the application of the process lane. It takes no notice of being cancelled: what it has begun it ends, and
+// its effect stands.
+type consumer struct {
+	book *book
+	rows *simulator.Rows
+
+	mu     sync.Mutex
+	blocks map[event.Seq]bool
+	fails  map[event.Seq]bool
+	gate   chan struct{} // closed to let a consumer go on that stands still
+	still  bool
+	moved  chan struct{} // closed when still becomes true
+}
+
+func newConsumer(b *book, s *Setup) (*consumer, error) {
+	rows, err := s.Rows()
+	if err != nil {
+		return nil, err
+	}
+	return &consumer{book: b, rows: rows, blocks: map[event.Seq]bool{}, fails: map[event.Seq]bool{},
+		gate: make(chan struct{}), moved: make(chan struct{})}, nil
+}
+
+func (c *consumer) apply(_ context.Context, ev *event.Event) error {
+	seq := ev.Pos.Seq
+	if wait := c.stop(seq); wait != nil {
+		<-wait
+	}
+	r := trace.New(trace.Consumer, trace.ConsumerSaw)
+	r.Type, r.Seq, r.ID = ev.Kind.String(), seq, ev.ID
+	err := errPlanned
+	if !c.failing(seq) {
+		err = c.rows.Apply(ev.Payload)
+	}
+	if err != nil {
+		r.Kind, r.Detail = trace.ConsumerFailed, err.Error()
+	} else {
+		r.Args = map[string]string{"rows": c.rows.Digest()}
+	}
+	c.book.add(r)
+	return err
+}
+
+func (c *consumer) stop(seq event.Seq) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.blocks[seq] {
+		return nil
+	}
+	delete(c.blocks, seq)
+	c.still = true
+	close(c.moved)
+	return c.gate
+}
+
+func (c *consumer) failing(seq event.Seq) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fail := c.fails[seq]
+	delete(c.fails, seq)
+	return fail
+}
+
+func (c *consumer) block(seq event.Seq) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.blocks[seq] = true
+}
+
+func (c *consumer) fail(seq event.Seq) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fails[seq] = true
+}
+
+// unblock waits until the consumer stands still, and lets it go on.
+func (c *consumer) unblock(ctx context.Context, b *book) error {
+	c.mu.Lock()
+	moved := c.moved
+	c.mu.Unlock()
+	timer := time.NewTimer(Patience)
+	defer timer.Stop()
+	select {
+	case <-moved:
+	case <-timer.C:
+		r := trace.New(trace.Stage, trace.StageLate)
+		r.Detail, r.Ms = "the consumer to stand still", Patience.Milliseconds()
+		b.add(r)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.release()
+	return nil
+}
+
+// release lets a consumer go on that stands still, and forgets that others should.
+func (c *consumer) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.blocks)
+	if c.still {
+		c.still = false
+		close(c.gate)
+		c.gate, c.moved = make(chan struct{}), make(chan struct{})
+	}
+}
+
+// store is the shipped memory store, and fails where it was told to.
+type store struct {
+	keep.Store
+	mu    sync.Mutex
+	fails map[event.Seq]bool
+}
+
+func newStore(ctx context.Context, s *Setup) (*store, error) {
+	under, err := memory.New(keep.Config{})
+	if err != nil {
+		return nil, err
+	}
+	if c := s.Checkpoint(); c != nil {
+		c.SavedAt = time.Now().Add(-time.Minute).UnixMilli()
+		if err := under.Save(ctx, *c); err != nil {
+			return nil, err
+		}
+	}
+	return &store{Store: under, fails: map[event.Seq]bool{}}, nil
+}
+
+// Save is the store's, or the failure that was planned for this position.
+func (s *store) Save(ctx context.Context, c checkpoint.Checkpoint) error {
+	s.mu.Lock()
+	fail := s.fails[c.Resume.Seq]
+	delete(s.fails, c.Resume.Seq)
+	s.mu.Unlock()
+	if fail {
+		return errPlanned
+	}
+	return s.Store.Save(ctx, c)
+}
+
+func (s *store) fail(seq event.Seq) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails[seq] = true
+}
+
+// environment says whether the canary of this program's environment stands in that of process pid, as the system shows it:
+// absent, present, or why it cannot be told.
+func environment(pid int) string {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	switch {
+	case err != nil:
+		return "unknown: this system does not show it"
+	case bytes.Contains(env, []byte(world.Canary)):
+		return "present"
+	}
+	return "absent"
+}

@@ -1,0 +1,51 @@
+package steps
+
+import (
+	"strconv"
+
+	"github.com/cucumber/godog"
+
+	"github.com/conform-dev/conform/simulator/world"
+)
+
+// given are the phrases that describe the world before the client is there.
+func (p *play) given() []phrase {
+	return []phrase{
+		{`a feed of (\d+) records`, func(n string) (err error) {
+			p.setup.Records, err = strconv.Atoi(n)
+			return err
+		}},
+		{`the server keeps the last (\d+) changes`, func(n string) (err error) {
+			p.setup.Retention, err = strconv.Atoi(n)
+			return err
+		}},
+		{`these faults:`, func(t *godog.Table) error {
+			rows, err := table(t, "fault", "at", "with", "and", "times")
+			for _, r := range rows {
+				f, err := fault(r)
+				if err != nil {
+					return err
+				}
+				p.setup.Faults = append(p.setup.Faults, f)
+			}
+			return err
+		}},
+		{`these settings:`, func(t *godog.Table) error {
+			rows, err := table(t, "setting", "value")
+			for _, r := range rows {
+				if err := p.setup.Set(r["setting"], r["value"]); err != nil {
+					return err
+				}
+			}
+			return err
+		}},
+		{`a stored position at (\d+)( of an older stream)?`, func(at, older string) error {
+			seq, err := number(at)
+			p.setup.Stored = &world.Stored{Seq: seq}
+			if older != "" {
+				p.setup.Stored.Version = world.Version - 1
+			}
+			return err
+		}},
+	}
+}

@@ -1,0 +1,25 @@
+package steps
+
+import (
+	"regexp"
+	"testing"
+)
+
+// TestPhrases: a person learns the vocabulary once; it stays small, and no phrase is written twice.
+func TestPhrases(t *testing.T) {
+	all := Phrases()
+	if len(all) > MaxPhrases {
+		t.Errorf("%d phrases, at most %d", len(all), MaxPhrases)
+	}
+	seen := map[string]bool{}
+	for _, p := range all {
+		if _, err := regexp.Compile(p); err != nil {
+			t.Error(err)
+		}
+		if seen[p] {
+			t.Errorf("%q is there twice", p)
+		}
+		seen[p] = true
+	}
+	t.Logf("%d phrases", len(all))
+}
