@@ -11,10 +11,13 @@ import (
 // MaxStderr bounds the lines of a crashed plugin that are shown.
 const MaxStderr = 20
 
-// bad says whether a verdict has to be looked at.
-func bad(v judge.Verdict) bool {
-	return v != judge.Passed && v != judge.NotApplicable && v != judge.Unsupported
+// Good says whether a verdict speaks against nobody. Good is not passed: not-applicable and unsupported prove nothing.
+func Good(v judge.Verdict) bool {
+	return v == judge.Passed || v == judge.NotApplicable || v == judge.Unsupported
 }
+
+// bad says whether a verdict has to be looked at.
+func bad(v judge.Verdict) bool { return !Good(v) }
 
 // Failure writes what somebody needs who has to find out why a result is not passed: the row and its authority, what was
 // expected and what was seen, the trace around it, and the command that repeats just this case. red may be nil.

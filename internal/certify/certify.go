@@ -214,7 +214,7 @@ func (r *runner) judge(s Subject, done *features.ScenarioRun) []report.Result {
 			Subject: s.Name, Wire: done.Wire, Lane: done.Lane, SelfCheck: done.Lane == trace.Virtual,
 			Outcome: judge.Judge(done.Records, row, done.Lane), Seed: done.Seed, Duration: done.Took,
 			Repeat:  r.repeat(s, done),
-			Records: done.Records, Stderr: done.Stderr,
+			Records: done.Records,
 		})
 	}
 	return out
