@@ -85,9 +85,6 @@ func (c *connection) run() error {
 		if failure == nil {
 			continue
 		}
-		if c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
 		if failure == io.EOF {
 			failure = nil
 		}
