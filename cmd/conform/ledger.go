@@ -15,6 +15,7 @@ func newLedger() *cobra.Command {
 		Use:   "ledger",
 		Short: "Check the contract ledger",
 		Args:  cobra.NoArgs,
+		RunE:  help,
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "check",

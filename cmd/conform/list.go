@@ -50,9 +50,11 @@ func newList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			match, err := ledger.ParseTags(tags, l.Tags())
-			if err != nil {
-				return usage("--tags: %v", err)
+			var match *ledger.TagExpr
+			if tags != "" {
+				if match, err = ledger.ParseTags(tags, l.Tags()); err != nil {
+					return usage("--tags: %v", err)
+				}
 			}
 			scenarios = slices.DeleteFunc(scenarios, func(s ledger.Scenario) bool { return !match.Match(s.Tags) })
 			if len(scenarios) == 0 {
@@ -72,10 +74,10 @@ func newList() *cobra.Command {
 			if err := w.Flush(); err != nil {
 				return err
 			}
+			fmt.Fprintln(c.OutOrStdout())
 			for _, s := range list.Scenarios {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", s.Where, s.Name, strings.Join(s.Tags, " "))
 			}
-			fmt.Fprintf(c.OutOrStdout(), "\n")
 			if err := w.Flush(); err != nil {
 				return err
 			}

@@ -66,6 +66,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return code
 }
 
+// help is what a command does that only groups others: without it cobra would answer a misspelt command with success.
+func help(c *cobra.Command, _ []string) error { return c.Help() }
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "conform",
@@ -78,6 +81,7 @@ Exit codes: 0 all claimed MUST rows passed; 1 one failed or was not exercised; 2
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
+		RunE:          help,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRun(), newList(), newLedger(), newSimulate(), newPlugin(), newVersion())

@@ -33,6 +33,7 @@ func newPlugin() *cobra.Command {
 		Use:   "plugin",
 		Short: "List the bundled transports, or serve one",
 		Args:  cobra.NoArgs,
+		RunE:  help,
 	}
 	c.AddCommand(newPluginList(), newPluginServe())
 	return c
