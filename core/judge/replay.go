@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/oracle"
@@ -58,6 +59,7 @@ type replayed struct {
 	shown oracle.State      // the last state that the trace shows
 	at    int               // its record
 	last  int               // the last input
+	after string            // the same in words
 	bad   *Finding
 }
 
@@ -75,7 +77,7 @@ func (g *replayed) differ(record int, expected, seen string) {
 }
 
 func start(r *trace.Record) *replayed {
-	g := &replayed{names: map[uint64]string{}, last: r.N, at: r.N}
+	g := &replayed{names: map[uint64]string{}, last: r.N, at: r.N, after: "the start"}
 	cfg, st, err := startOf(r)
 	if err == nil {
 		g.model, err = oracle.New(cfg, st)
@@ -136,7 +138,10 @@ func (g *replayed) input(r *trace.Record) {
 	if g.bad != nil {
 		return
 	}
-	g.last = r.N
+	g.last, g.after = r.N, strings.TrimSpace(string(r.Kind)+" "+r.Reason)
+	if r.Kind == trace.GateEnqueue {
+		g.after = name(r)
+	}
 	var err error
 	switch r.Kind {
 	case trace.GateEnqueue:
@@ -227,14 +232,14 @@ func (g *replayed) state(r *trace.Record) {
 		Accepted: r.Accepted, Duplicates: r.Duplicates, Gaps: r.Gaps, Overflows: r.Overflows}
 	g.at = r.N
 	if want := g.model.State(); want != g.shown {
-		g.differ(r.N, show(want), show(g.shown))
+		g.differ(r.N, "after "+g.after+" the gate shows "+show(want), show(g.shown))
 	}
 }
 
 // settled reports a state of the model that the trace did not show before the next input, or its end.
 func (g *replayed) settled(record int) {
 	if want := g.model.State(); want != g.shown {
-		g.differ(record, "the gate shows "+show(want), fmt.Sprintf("it still shows %s (record %d)", show(g.shown), g.at))
+		g.differ(record, "after "+g.after+" the gate shows "+show(want), fmt.Sprintf("it still shows %s (record %d)", show(g.shown), g.at))
 	}
 }
 
