@@ -11,6 +11,7 @@ import (
 // dispatch is one event on its way out, for faults to change.
 type dispatch struct {
 	st    *stream
+	by    *armed // the fault that is asked
 	seq   event.Seq
 	entry *entry // nil for a snapshot
 	shape shape
@@ -57,6 +58,7 @@ func (st *stream) compose() bool {
 		if _, idle := a.logic.(idler); idle && !a.event() {
 			return // it waits for an idle stream instead
 		}
+		d.by = a
 		if l.send(&d) {
 			st.sim.strike(a, st.n, d.seq)
 		}

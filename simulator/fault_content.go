@@ -9,19 +9,25 @@ import (
 // The faults that spoil one event.
 
 var idReusedFault = Spec{
-	Name:  "id-reused",
-	Doc:   "gives an event the event id of the one sent before it on this connection",
-	At:    []string{"connection", "request", "sequence", "event"},
-	build: func(args) any { return idReused{} },
+	Name: "id-reused",
+	Doc:  "gives an event the event id of an earlier one",
+	At:   []string{"connection", "request", "sequence", "event"},
+	Params: []Param{{Name: "of", Kind: "integer", Doc: "sequence of the earlier one; 0 is the one sent before it on this connection",
+		Default: "0", Min: 0, Max: int64(event.MaxSeq)}},
+	build: func(a args) any { return idReused(a.int("of")) },
 }
 
-type idReused struct{}
+type idReused event.Seq
 
-func (idReused) send(d *dispatch) bool {
-	if d.st.lastID == "" {
+func (of idReused) send(d *dispatch) bool {
+	id := d.st.lastID
+	if of != 0 {
+		id = d.st.sim.feed.eventID(event.Seq(of))
+	}
+	if id == "" {
 		return false
 	}
-	d.shape.id = d.st.lastID
+	d.shape.id = id
 	return true
 }
 

@@ -297,7 +297,7 @@ func TestBackpressure(t *testing.T) {
 		t.Fatalf("%d of %d events composed for a client that reads nothing", c.Sent, events)
 	}
 	rows := simulator.NewRows("incidents")
-	for _, b := range blocks(t, bufio.NewReader(res.Body), 1 + 1 + events)[1:] {
+	for _, b := range blocks(t, bufio.NewReader(res.Body), 1+1+events)[1:] {
 		if err := rows.Apply(data(b)); err != nil {
 			t.Fatal(err)
 		}
@@ -455,7 +455,9 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	never := make(chan error)
-	go func() { never <- s.WaitFor(context.Background(), func(st simulator.State) bool { return st.Head == 99 }) }()
+	go func() {
+		never <- s.WaitFor(context.Background(), func(st simulator.State) bool { return st.Head == 99 })
+	}()
 	cancel()
 	if _, err := io.ReadAll(res.Body); err == nil {
 		t.Error("the stream ended cleanly")

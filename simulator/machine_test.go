@@ -1,0 +1,280 @@
+package simulator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/trace"
+)
+
+// asTB lets a rapid test stand where the rig wants a testing.TB.
+func asTB(t *rapid.T) testing.TB { return rapidTB{t: t} }
+
+type rapidTB struct {
+	testing.TB
+	t *rapid.T
+}
+
+func (r rapidTB) Helper()                   {}
+func (r rapidTB) Fatal(a ...any)            { r.t.Fatal(a...) }
+func (r rapidTB) Fatalf(f string, a ...any) { r.t.Fatalf(f, a...) }
+
+// reader is the simplest honest client: it applies what it gets, and names its position when it comes back.
+type reader struct {
+	rows   *Rows
+	seq    event.Seq
+	cursor string
+	read   int // events of the connection that were looked at
+}
+
+// take applies what connection c brought. It fails on a wrong number: without faults the stream has no gap and no repeat.
+func (d *reader) take(t *rapid.T, got []sseEvent) {
+	for _, e := range got[d.read:] {
+		var doc struct {
+			Type     string
+			Sequence event.Seq
+			Code     string
+		}
+		if err := json.Unmarshal([]byte(e.data), &doc); err != nil {
+			t.Fatalf("%q: %v", e.data, err)
+		}
+		switch doc.Type {
+		case "status":
+		case "error":
+			d.cursor = "" // expired or lost: start over
+		case "snapshot":
+			d.apply(t, e, doc.Sequence)
+		default:
+			if doc.Sequence != d.seq+1 {
+				t.Fatalf("sequence %d behind %d", doc.Sequence, d.seq)
+			}
+			d.apply(t, e, doc.Sequence)
+		}
+	}
+	d.read = len(got)
+}
+
+func (d *reader) apply(t *rapid.T, e sseEvent, seq event.Seq) {
+	if err := d.rows.Apply([]byte(e.data)); err != nil {
+		t.Fatalf("%s: %v", e.data, err)
+	}
+	d.seq, d.cursor = seq, e.id
+}
+
+// TestConverges: whatever is published, trimmed, restarted, paused and cut, a client that applies what it gets and comes back with
+// its position has the feed's rows at every sequence it reaches, and at the head in the end.
+func TestConverges(t *testing.T) {
+	resumed, expired, restarted := 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		r := newRig(asTB(t), Options{Head: event.Seq(rapid.IntRange(0, 50).Draw(t, "head")), Rows: rapid.IntRange(-1, 9).Filter(func(n int) bool { return n != 0 }).Draw(t, "rows"),
+			Retention: rapid.IntRange(1, 6).Draw(t, "retention"), QueueEvents: rapid.IntRange(1, 6).Draw(t, "queue"),
+			Expiry: rapid.SampledFrom([]string{"frame", "gone", "rejected"}).Draw(t, "expiry")})
+		d := reader{rows: NewRows("incidents")}
+		var c Conn
+		look := func() {
+			if c == 0 {
+				return
+			}
+			d.take(t, r.events(c))
+			if want, ok := r.sim.Digest(d.seq); d.cursor != "" && d.cursor == r.sim.Cursor(d.seq) && ok && want != d.rows.Digest() {
+				t.Fatalf("other rows than the feed's at %d", d.seq)
+			}
+			if _, over := r.closed[c]; over {
+				if r.head[c].Status == 410 {
+					d.cursor = ""
+				}
+				c = 0
+			}
+		}
+		connect := func() {
+			if c == 0 {
+				d.read = 0
+				c = r.get("/stream?mode=snapshot-then-delta", d.cursor)
+			}
+		}
+		for range rapid.IntRange(20, 80).Draw(t, "steps") {
+			switch rapid.IntRange(0, 20).Draw(t, "step") {
+			case 0:
+				r.must(r.sim.Trim(r.clock(), rapid.IntRange(0, 5).Draw(t, "keep")))
+			case 1:
+				if rapid.IntRange(0, 3).Draw(t, "really") != 0 {
+					break // a restart takes the position away, and resumes are what this is about
+				}
+				if r.sim.Restart(r.clock(), Restart{Head: r.sim.feed.head - event.Seq(rapid.IntRange(0, 3).Draw(t, "back")), Epoch: rapid.Bool().Draw(t, "epoch")}) == nil {
+					restarted++
+				}
+				r.drain()
+				look()
+				d.cursor = "" // what a client must do that holds an epoch or a number above the head; the honest server would tell it
+			case 2:
+				r.sim.Pause(r.clock())
+			case 3:
+				r.sim.Resume(r.clock())
+				r.drain()
+			case 4, 8, 9, 10:
+				if c != 0 {
+					look()
+					r.sim.Gone(r.clock(), c)
+					r.drain()
+					c = 0
+				}
+			case 5:
+				r.hold = !r.hold
+				for k := Conn(1); k <= r.conns && !r.hold; k++ {
+					r.written(k)
+				}
+			case 6, 7, 11, 12, 13:
+				connect()
+			default:
+				r.publish(rapid.SampledFrom([]string{AutoUpsert, AutoDelete, AutoDelta, AutoMixed}).Draw(t, "kind"), rapid.IntRange(1, 6).Draw(t, "n"))
+			}
+			look()
+		}
+		r.hold = false
+		for k := Conn(1); k <= r.conns; k++ {
+			r.written(k)
+		}
+		r.sim.Resume(r.clock())
+		r.drain()
+		for range 3 { // expired, snapshot, caught up
+			look()
+			connect()
+		}
+		look()
+		if d.seq != r.sim.feed.head || d.rows.Digest() != r.sim.feed.digestNow() {
+			t.Fatalf("ended at %d of %d with other rows", d.seq, r.sim.feed.head)
+		}
+		for _, rec := range r.records {
+			if rec.Kind == trace.ServerRequest {
+				switch rec.Detail {
+				case "resumed":
+					resumed++
+				case "expired":
+					expired++
+				}
+			}
+		}
+	})
+	if resumed < 10 || expired < 10 || restarted < 10 {
+		t.Errorf("the paths were not reached: %d resumed, %d expired, %d restarts", resumed, expired, restarted)
+	}
+	t.Logf("%d resumed, %d expired, %d restarts", resumed, expired, restarted)
+}
+
+// TestNeverStuck: any schedule and any inputs: no panic, no endless loop, a deadline never in the past, every closed connection
+// stays closed, and the same inputs give the same bytes and records.
+func TestNeverStuck(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type input struct{ kind, a, b int }
+		faults := rapid.SliceOfN(rapid.Custom(anyFault), 0, 6).Draw(t, "faults")
+		inputs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) input {
+			return input{rapid.IntRange(0, 9).Draw(t, "kind"), rapid.IntRange(0, 20).Draw(t, "a"), rapid.IntRange(0, 5).Draw(t, "b")}
+		}), 1, 30).Draw(t, "inputs")
+		run := func() string {
+			r := newRig(asTB(t), Options{Retention: 5, QueueEvents: 4, QueueBytes: 3000, Heartbeat: 3 * time.Second, Stall: 20 * time.Second,
+				Connections: 4, Schedule: Schedule{faults}})
+			h := sha256.New()
+			for _, in := range inputs {
+				switch in.kind {
+				case 0, 1, 2:
+					r.publish([]string{AutoUpsert, AutoDelete, AutoDelta, AutoMixed}[in.a%4], in.b+1)
+				case 3, 4:
+					position := ""
+					if in.a%2 == 0 {
+						position = cursor(7+in.a%4/3, event.Seq(in.b))
+					}
+					r.get("/stream", position)
+				case 5:
+					r.advance(time.Duration(in.a) * time.Second)
+				case 6:
+					r.hold = !r.hold
+					for c := Conn(1); c <= r.conns && !r.hold; c++ {
+						r.written(c)
+					}
+				case 7:
+					r.sim.Gone(r.clock(), Conn(in.b))
+				case 8:
+					_ = r.sim.Restart(r.clock(), Restart{Head: event.NoSeq, Epoch: in.a%2 == 0})
+				case 9:
+					if r.sim.Pause(r.clock()); in.a%2 == 0 {
+						r.sim.Resume(r.clock())
+					}
+				}
+				r.drain()
+			}
+			fmt.Fprint(h, r.log.String())
+			for c := Conn(1); c <= r.conns; c++ {
+				if b := r.body[c]; b != nil {
+					h.Write(b.Bytes())
+				}
+			}
+			closed := map[uint32]int{}
+			for _, rec := range r.records {
+				if rec.Kind == trace.ServerClosed {
+					closed[rec.Epoch]++
+				} else if closed[rec.Epoch] > 0 && rec.Epoch > 0 {
+					t.Fatalf("connection %d spoke after its end: %+v", rec.Epoch, rec)
+				}
+				if closed[rec.Epoch] > 1 {
+					t.Fatalf("connection %d ended twice", rec.Epoch)
+				}
+			}
+			return hex.EncodeToString(h.Sum(nil))
+		}
+		if a, b := run(), run(); a != b {
+			t.Fatal("the same inputs gave something else")
+		}
+	})
+}
+
+// anyFault draws a valid entry of a schedule.
+func anyFault(t *rapid.T) Fault {
+	spec := registry[rapid.IntRange(0, len(registry)-1).Draw(t, "fault")]
+	f := Fault{Name: spec.Name, With: map[string]string{}, Times: rapid.SampledFrom([]int{0, 1, 3, Always}).Draw(t, "times")}
+	for _, trigger := range spec.At {
+		if rapid.IntRange(0, 2).Draw(t, trigger) != 0 {
+			continue
+		}
+		n := rapid.IntRange(1, 12).Draw(t, "n")
+		switch trigger {
+		case "connection":
+			f.At.Connection = n
+		case "request":
+			f.At.Request = []string{"resume", "snapshot"}[n%2]
+		case "sequence":
+			f.At.Sequence = event.Seq(n)
+		case "event":
+			f.At.Event = n
+		case "byte":
+			f.At = At{Byte: int64(n * 50)}
+		case "ms":
+			if f.At.Byte == 0 {
+				f.At.After = time.Duration(n) * time.Second
+			}
+		}
+	}
+	if f.At.Byte != 0 {
+		f.At.Sequence, f.At.Event, f.At.After = 0, 0, 0
+	}
+	for _, p := range spec.Params {
+		if spec.Name != "oversize" && rapid.Bool().Draw(t, p.Name) {
+			continue // the default; that of oversize is 16 MiB
+		}
+		switch {
+		case p.Kind == "integer":
+			f.With[p.Name] = fmt.Sprint(rapid.Int64Range(p.Min, min(p.Max, p.Min+3000)).Draw(t, "value"))
+		case p.Kind == "boolean":
+			f.With[p.Name] = "true"
+		case len(p.Values) > 0:
+			f.With[p.Name] = rapid.SampledFrom(p.Values).Draw(t, "value")
+		}
+	}
+	return f
+}
