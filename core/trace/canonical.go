@@ -13,10 +13,14 @@ import (
 // state records in a row only the first is kept.
 func Canonical(records []Record, lane Lane) []Record {
 	streams := map[string][]Record{}
+	refused := map[uint32]bool{}
 	var names []string
 	for i := range records {
 		r := records[i]
-		if !lane.Exact() && dropped(&r) {
+		if r.Actor == Server && r.Kind == ServerRequest && r.Status != "200" {
+			refused[r.Epoch] = true
+		}
+		if !lane.Exact() && (dropped(&r) || dropClosed(&r, refused)) {
 			continue
 		}
 		strip(&r, lane)

@@ -85,6 +85,23 @@ func TestCanonicalDropsKindsOfWallTime(t *testing.T) {
 	}
 }
 
+func TestCanonicalDropsTheEndOfARefusal(t *testing.T) {
+	trace := func(status, end string) []Record {
+		req, closed := New(Server, ServerRequest), New(Server, ServerClosed)
+		req.Epoch, req.Status, closed.Epoch, closed.Detail = 1, status, 1, end
+		return []Record{req, closed}
+	}
+	if !cmp.Equal(Canonical(trace("401", "eof"), Process), Canonical(trace("401", "gone"), Process)) {
+		t.Error("who hangs up first after a refusal makes a difference")
+	}
+	if cmp.Equal(Canonical(trace("200", "eof"), Process), Canonical(trace("200", "gone"), Process)) {
+		t.Error("how a stream ended makes none")
+	}
+	if cmp.Equal(Canonical(trace("401", "eof"), Virtual), Canonical(trace("401", "gone"), Virtual)) {
+		t.Error("it is exact in virtual time")
+	}
+}
+
 func TestCanonicalDropsPorts(t *testing.T) {
 	for in, want := range map[string]string{
 		"dial tcp 127.0.0.1:43211: connection refused":  "dial tcp 127.0.0.1:port: connection refused",

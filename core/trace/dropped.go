@@ -28,6 +28,13 @@ var dropKinds = []struct {
 	{Stage, StageSlow, "", "a late timer is a fact about the machine"},
 }
 
+// dropClosed says whether r is the end of a connection that was answered without a stream, in lanes of wall time: who hangs
+// up first, the server that is done or the client that was refused, is a race. refused holds the connections whose answer
+// was not 200.
+func dropClosed(r *Record, refused map[uint32]bool) bool {
+	return r.Actor == Server && r.Kind == ServerClosed && refused[r.Epoch]
+}
+
 // dropArgs are arguments that name the machine or the moment; dropped in all lanes.
 var dropArgs = map[string]string{
 	"pid":   "process number",
