@@ -82,3 +82,26 @@ func TestStart(t *testing.T) {
 		t.Errorf("nothing: %+v", nothing)
 	}
 }
+
+// TestQuery: a reconnect that needs a snapshot does not ask for deltas alone (facts 5.6 rule 4); everything else is asked for as
+// the caller did.
+func TestQuery(t *testing.T) {
+	held := event.Position{Seq: 5}
+	for _, c := range []struct {
+		mode  string
+		epoch session.Epoch
+		pos   event.Position
+		want  string
+	}{
+		{"delta", 1, event.NoPosition, "delta"},
+		{"delta", 2, held, "delta"},
+		{"delta", 2, event.NoPosition, "snapshot-then-delta"},
+		{"snapshot", 2, event.NoPosition, "snapshot"},
+		{"", 2, event.NoPosition, ""},
+	} {
+		got := drive.Query(transport.Query{SourceID: "s", Mode: c.mode}, session.Attempt{Epoch: c.epoch, Resume: c.pos})
+		if got.Mode != c.want || got.SourceID != "s" {
+			t.Errorf("%q, epoch %d, from %d: %+v, want %q", c.mode, c.epoch, c.pos.Seq, got, c.want)
+		}
+	}
+}

@@ -95,6 +95,9 @@ func (s *Session) begin(now Now) {
 
 // Take returns what is due since the last Take, and hands out each thing once.
 func (s *Session) Take() Due {
+	if s.taken { // no input since the last one: its notes were handed out
+		s.notes = s.notes[:0]
+	}
 	d := Due{Due: s.g.Take(), Hangup: s.hangup, End: s.end}
 	s.hangup, s.end = 0, nil
 	s.queue.settle(d.Resolved)

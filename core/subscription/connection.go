@@ -69,7 +69,7 @@ func (c *connection) run(ctx context.Context, a session.Attempt) {
 		c.returned(err)
 	}()
 	err = c.s.t.Open(ctx, transport.Attempt{
-		Epoch: uint32(a.Epoch), Endpoint: c.s.cfg.endpoint, Query: c.s.cfg.query, Resume: a.Resume,
+		Epoch: uint32(a.Epoch), Endpoint: c.s.cfg.endpoint, Query: drive.Query(c.s.cfg.query, a), Resume: a.Resume,
 		Credential: cred, Options: c.s.cfg.options,
 	}, c)
 }
