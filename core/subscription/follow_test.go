@@ -297,15 +297,20 @@ func TestRefusedBeforeOpening(t *testing.T) {
 func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kinds []string
+		var records uint64
 		w := newWire(serve(transport.No, lost, 5), serve(transport.Yes, stay, 6))
 		s := open(t, w, (&seen{}).apply, subscription.WithStore(newStore(t)), subscription.WithObserver(func(r trace.Record) {
 			if r.Kind != trace.GateState {
 				kinds = append(kinds, string(r.Actor)+" "+string(r.Kind))
 			}
+			records++
 			panic("observer")
 		}))
 		time.Sleep(time.Second)
 		closeAndWait(t, s)
+		if s.Contained() != records {
+			t.Errorf("%d panics were counted, %d happened", s.Contained(), records)
+		}
 		story := strings.Join(kinds, ", ")
 		rest := story
 		for _, want := range []string{

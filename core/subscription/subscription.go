@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conform-dev/conform/core/checkpoint"
@@ -48,6 +49,8 @@ type Subscription struct {
 	workCancel context.CancelFunc
 	forgetting chan struct{} // closed when the store has forgotten; nil if it never had to
 
+	contained atomic.Uint64 // panics of the observer
+
 	running sync.WaitGroup
 	over    chan struct{} // the session has ended
 	done    chan struct{} // and everything that belonged to it
@@ -85,7 +88,11 @@ func Open(ctx context.Context, t transport.Transport, apply Apply, opts ...Optio
 	}
 	s.room = sync.NewCond(&s.mu)
 	if cfg.observe != nil {
-		s.rec = drive.NewRecorder(func(r trace.Record) { contain(func() { cfg.observe(r) }) })
+		s.rec = drive.NewRecorder(func(r trace.Record) {
+			if contain(func() { cfg.observe(r) }) != nil {
+				s.contained.Add(1)
+			}
+		})
 	}
 	if err := s.prepare(ctx, policy); err != nil {
 		return nil, err
@@ -219,6 +226,9 @@ func (s *Subscription) Observation() session.Observation {
 	defer s.mu.Unlock()
 	return s.ses.Observe(s.now())
 }
+
+// Contained counts panics of the observer that were caught (D-24).
+func (s *Subscription) Contained() uint64 { return s.contained.Load() }
 
 // RequireResnapshot makes the source send everything anew; see session.Require for reasons.
 func (s *Subscription) RequireResnapshot(r event.Reason, detail string) {
