@@ -18,6 +18,7 @@ import (
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/features/stage"
 	"github.com/conform-dev/conform/features/steps"
+	"github.com/conform-dev/conform/simulator/world"
 )
 
 // DefaultTimeout bounds one scenario in real time. The slowest honest one waits for a Retry-After of one second; a broken
@@ -46,6 +47,8 @@ type ScenarioRun struct {
 	Started    time.Time
 	Took       time.Duration
 	StepErrors []string // what the harness could not do; any makes the outcome an error
+	// Schedule is the run as data, in the virtual lane: world.Run plays it again without its seed and without the scenario.
+	Schedule *world.Schedule
 }
 
 // running keeps suites apart: godog keeps state of a run in the environment of the process.
@@ -191,6 +194,9 @@ func (s *scene) end(ctx context.Context, _ *godog.Scenario, _ error) (context.Co
 	s.cancel()
 	if err := s.stage.Close(); err != nil {
 		s.run.StepErrors = append(s.run.StepErrors, "close: "+err.Error())
+	}
+	if v, ok := s.stage.(interface{ Schedule() *world.Schedule }); ok {
+		s.run.Schedule = v.Schedule()
 	}
 	s.run.Took = time.Since(s.run.Started)
 	s.run.Records = s.stage.Records()

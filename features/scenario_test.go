@@ -50,7 +50,7 @@ func TestScenarioFaults(t *testing.T) {
 		{"unknown tag", "@GATE-001 @sse @virtual @wip\nScenario: a\nGiven b\n", `x.feature:3: unknown tag @wip`},
 		{"misspelt row", "@GATE-1 @sse @virtual\nScenario: a\nGiven b\n", `unknown tag @GATE-1`},
 		{"no steps", "@GATE-001 @sse @virtual\nScenario: a\n", `has no steps`},
-		{"no Gherkin", "Scenari: a\n", `x.feature`},
+		{"no Gherkin", "Scenario: a\nNow b\n", `x.feature`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := list(fstest.MapFS{"x.feature": {Data: []byte(head + c.text)}})

@@ -1,10 +1,15 @@
 package features_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/conform-dev/conform/core/host"
 	"github.com/conform-dev/conform/core/judge"
@@ -14,6 +19,7 @@ import (
 	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/features"
 	"github.com/conform-dev/conform/plugins/sse"
+	"github.com/conform-dev/conform/simulator/world"
 )
 
 // TestMain makes this test binary its own plugin: a process of the process lane is the real transport in a real process.
@@ -51,9 +57,85 @@ func TestSuite(t *testing.T) {
 	for _, lane := range []trace.Lane{trace.Virtual, trace.Process} {
 		t.Run(string(lane), func(t *testing.T) {
 			for _, r := range run(t, options(t, lane, 1)) {
+				t.Logf("%6.1f ms  %s", r.Took.Seconds()*1000, r.Scenario.Where())
 				t.Run(r.Scenario.Name, func(t *testing.T) { passes(t, rows, r) })
 			}
 		})
+	}
+}
+
+// TestSameTwice: the same schedule gives the same canonical trace, in both lanes (D-65).
+func TestSameTwice(t *testing.T) {
+	for _, lane := range []trace.Lane{trace.Virtual, trace.Process} {
+		t.Run(string(lane), func(t *testing.T) {
+			const seed = 7
+			first := run(t, options(t, lane, seed))
+			if lane == trace.Virtual { // neither may it depend on how many threads there are
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			}
+			same(t, first, run(t, options(t, lane, seed)))
+		})
+	}
+}
+
+func same(t *testing.T, first, second []features.ScenarioRun) {
+	t.Helper()
+	if len(first) != len(second) || len(first) == 0 {
+		t.Fatalf("%d and %d runs", len(first), len(second))
+	}
+	for i := range first {
+		a, b := text(trace.Canonical(first[i].Records, first[i].Lane)), text(trace.Canonical(second[i].Records, second[i].Lane))
+		if d := cmp.Diff(a, b); d != "" {
+			t.Errorf("%s differs:\n%s", first[i].Scenario.Where(), d)
+		}
+	}
+}
+
+func text(records []trace.Record) []string {
+	out := make([]string, len(records))
+	for i, r := range records {
+		out[i] = r.String()
+	}
+	return out
+}
+
+// TestSeeds: what a scenario expects holds under every schedule, not under a lucky one.
+func TestSeeds(t *testing.T) {
+	rows, err := ledger.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(25) {
+		for _, r := range run(t, options(t, trace.Virtual, 1000+seed)) {
+			passes(t, rows, r)
+		}
+	}
+}
+
+// TestReplay: a schedule written to a file gives the same trace again, without its seed and without the scenario.
+func TestReplay(t *testing.T) {
+	for _, r := range run(t, options(t, trace.Virtual, 3)) {
+		r.Schedule.Seed = 0
+		var file bytes.Buffer
+		if err := r.Schedule.Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		s, err := world.ReadSchedule(&file)
+		if err != nil {
+			t.Fatalf("%s: %v", r.Scenario.Where(), err)
+		}
+		again, err := world.Run(s)
+		if err != nil {
+			t.Fatalf("%s: %v", r.Scenario.Where(), err)
+		}
+		// The steps and expectations are the scenario's; all else must be there.
+		parts := func(all []trace.Record) []string {
+			all = slices.DeleteFunc(slices.Clone(all), func(r trace.Record) bool { return r.Actor == trace.Stage })
+			return text(trace.Canonical(all, trace.Virtual))
+		}
+		if d := cmp.Diff(parts(r.Records), parts(again)); d != "" {
+			t.Errorf("%s differs:\n%s", r.Scenario.Where(), d)
+		}
 	}
 }
 

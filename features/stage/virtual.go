@@ -169,5 +169,11 @@ func (v *virtual) Close() error {
 	return v.world.Advance(v.world.Now() + time.Second)
 }
 
-// Schedule is the scenario as data, up to here.
-func (v *virtual) Schedule() world.Schedule { return v.world.Schedule(v.seed) }
+// Schedule is the scenario as data, up to here; nil before Serve.
+func (v *virtual) Schedule() *world.Schedule {
+	if v.world == nil {
+		return nil
+	}
+	s := v.world.Schedule(v.seed)
+	return &s
+}
