@@ -9,25 +9,24 @@ import (
 // everything but what dropped.go lists. Records are grouped by stream, streams in a fixed order, and renumbered from 1.
 //
 // In the virtual lane a stream is an actor. Where time is wall time, what one actor does at two ends is not ordered by the
-// contract, so the gate's input, the feed, and each connection of the server are streams of their own, and of several equal
-// state records in a row only the first is kept.
+// contract, so the gate's input, the feed, and each connection of the server are streams of their own. Neither is it ordered
+// when a count is seen to move while events wait: of a gate's state records there only the last of its life keeps the
+// counts, and of several equal ones in a row only the first is kept.
 func Canonical(records []Record, lane Lane) []Record {
 	streams := map[string][]Record{}
 	refused := map[uint32]bool{}
+	last := lastStates(records)
 	var names []string
 	for i := range records {
 		r := records[i]
-		if r.Actor == Server && r.Kind == ServerRequest && r.Status != "200" {
-			refused[r.Epoch] = true
-		}
-		if !lane.Exact() && (dropped(&r) || dropClosed(&r, refused)) {
+		if !lane.Exact() && dropped(&r) {
 			continue
 		}
 		strip(&r, lane)
-		name := stream(&r, lane)
-		if r.Kind == GateState && r.Actor == Gate && !lane.Exact() && repeats(streams[name], &r) {
-			continue
+		if r.Actor == Gate && r.Kind == GateState && !lane.Exact() && !last[i] {
+			r.Persisted, r.Accepted, r.Duplicates, r.Gaps, r.Overflows = false, 0, 0, 0, 0
 		}
+		name := stream(&r, lane)
 		if _, ok := streams[name]; !ok {
 			names = append(names, name)
 		}
@@ -41,6 +40,30 @@ func Canonical(records []Record, lane Lane) []Record {
 			r.N = len(out) + 1
 			out = append(out, r)
 		}
+	}
+	return out
+}
+
+// lastStates finds the last state record of each gate's life.
+func lastStates(records []Record) map[int]bool {
+	out := map[int]bool{}
+	at := -1
+	for i := range records {
+		if records[i].Actor != Gate {
+			continue
+		}
+		switch records[i].Kind {
+		case GateState:
+			at = i
+		case GateStart:
+			if at >= 0 {
+				out[at] = true
+			}
+			at = -1
+		}
+	}
+	if at >= 0 {
+		out[at] = true
 	}
 	return out
 }
@@ -61,6 +84,9 @@ func strip(r *Record, lane Lane) {
 			d.clear(r)
 		}
 	}
+	if !lane.Exact() {
+		dropHangUp(r)
+	}
 	r.Detail = dropPorts(r.Detail)
 	for name := range dropArgs {
 		if _, ok := r.Args[name]; ok {
@@ -71,20 +97,6 @@ func strip(r *Record, lane Lane) {
 	if len(r.Args) == 0 {
 		r.Args = nil
 	}
-}
-
-// repeats says whether the last state record of a stream says the same as r.
-func repeats(stream []Record, r *Record) bool {
-	for i := len(stream) - 1; i >= 0; i-- {
-		switch s := &stream[i]; s.Kind {
-		case GateState:
-			return s.Phase == r.Phase && s.Reason == r.Reason && s.Detail == r.Detail && s.Persisted == r.Persisted &&
-				s.Accepted == r.Accepted && s.Duplicates == r.Duplicates && s.Gaps == r.Gaps && s.Overflows == r.Overflows
-		case GateStart:
-			return false
-		}
-	}
-	return false
 }
 
 // dropPorts replaces the port of each loopback address in text: an error of the network names one that the kernel chose.
