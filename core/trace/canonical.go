@@ -9,23 +9,19 @@ import (
 // everything but what dropped.go lists. Records are grouped by stream, streams in a fixed order, and renumbered from 1.
 //
 // In the virtual lane a stream is an actor. Where time is wall time, what one actor does at two ends is not ordered by the
-// contract, so the gate's input, the feed, and each connection of the server are streams of their own. Neither is it ordered
-// when a count is seen to move while events wait: of a gate's state records there only the last of its life keeps the
-// counts, and of several equal ones in a row only the first is kept.
+// contract, so the gate's input and its state, the feed, and each connection of the server are streams of their own.
 func Canonical(records []Record, lane Lane) []Record {
 	streams := map[string][]Record{}
-	refused := map[uint32]bool{}
-	last := lastStates(records)
 	var names []string
+	if !lane.Exact() {
+		records = dropStates(records)
+	}
 	for i := range records {
 		r := records[i]
 		if !lane.Exact() && dropped(&r) {
 			continue
 		}
 		strip(&r, lane)
-		if r.Actor == Gate && r.Kind == GateState && !lane.Exact() && !last[i] {
-			r.Persisted, r.Accepted, r.Duplicates, r.Gaps, r.Overflows = false, 0, 0, 0, 0
-		}
 		name := stream(&r, lane)
 		if _, ok := streams[name]; !ok {
 			names = append(names, name)
@@ -40,30 +36,6 @@ func Canonical(records []Record, lane Lane) []Record {
 			r.N = len(out) + 1
 			out = append(out, r)
 		}
-	}
-	return out
-}
-
-// lastStates finds the last state record of each gate's life.
-func lastStates(records []Record) map[int]bool {
-	out := map[int]bool{}
-	at := -1
-	for i := range records {
-		if records[i].Actor != Gate {
-			continue
-		}
-		switch records[i].Kind {
-		case GateState:
-			at = i
-		case GateStart:
-			if at >= 0 {
-				out[at] = true
-			}
-			at = -1
-		}
-	}
-	if at >= 0 {
-		out[at] = true
 	}
 	return out
 }

@@ -85,19 +85,23 @@ func TestCanonicalDropsKindsOfWallTime(t *testing.T) {
 	}
 }
 
-func TestCanonicalDropsTheEndOfARefusal(t *testing.T) {
-	trace := func(status, end string) []Record {
-		req, closed := New(Server, ServerRequest), New(Server, ServerClosed)
-		req.Epoch, req.Status, closed.Epoch, closed.Detail = 1, status, 1, end
-		return []Record{req, closed}
+// TestCanonicalDropsWhoHangsUpFirst, but not how else a connection ended.
+func TestCanonicalDropsWhoHangsUpFirst(t *testing.T) {
+	end := func(how, why string) []Record {
+		r := New(Server, ServerClosed)
+		r.Epoch, r.Detail = 1, how
+		if why != "" {
+			r.Args = map[string]string{"why": why}
+		}
+		return []Record{r}
 	}
-	if !cmp.Equal(Canonical(trace("401", "eof"), Process), Canonical(trace("401", "gone"), Process)) {
-		t.Error("who hangs up first after a refusal makes a difference")
+	if !cmp.Equal(Canonical(end("eof", "cursor-expired"), Process), Canonical(end("gone", ""), Process)) {
+		t.Error("who hangs up first makes a difference")
 	}
-	if cmp.Equal(Canonical(trace("200", "eof"), Process), Canonical(trace("200", "gone"), Process)) {
-		t.Error("how a stream ended makes none")
+	if cmp.Equal(Canonical(end("cut", ""), Process), Canonical(end("gone", ""), Process)) {
+		t.Error("a cut makes none")
 	}
-	if cmp.Equal(Canonical(trace("401", "eof"), Virtual), Canonical(trace("401", "gone"), Virtual)) {
+	if cmp.Equal(Canonical(end("eof", ""), Virtual), Canonical(end("gone", ""), Virtual)) {
 		t.Error("it is exact in virtual time")
 	}
 }
@@ -144,18 +148,25 @@ func TestCanonicalIgnoresInterleaving(t *testing.T) {
 	}
 }
 
-func TestCanonicalFoldsRepeatedStates(t *testing.T) {
-	state := func(pending int, gaps uint64) Record {
+// TestCanonicalKeepsTheLastState of each gate: what is shown between depends on the batches.
+func TestCanonicalKeepsTheLastState(t *testing.T) {
+	state := func(duplicates uint64) Record {
 		r := New(Gate, GateState)
-		r.Pending, r.Gaps, r.Phase = pending, gaps, "live"
+		r.Duplicates, r.Phase = duplicates, "live"
 		return r
 	}
-	in := []Record{state(1, 0), New(Gate, GateApply), state(2, 0), state(0, 1), New(Gate, GateStart), state(0, 1)}
-	if got := len(Canonical(in, Process)); got != 5 {
-		t.Errorf("%d records, want 5: one state says nothing new", got)
+	start, delivery := New(Gate, GateStart), New(Gate, GateDelivery)
+	together := []Record{start, state(1), delivery, delivery, start, state(1)}
+	apart := []Record{start, state(0), delivery, state(1), delivery, start, state(0), state(1)}
+	if d := cmp.Diff(Canonical(together, Process), Canonical(apart, Process)); d != "" {
+		t.Error(d)
 	}
-	if got := len(Canonical(in, Virtual)); got != 6 {
-		t.Errorf("%d records in the virtual lane", got)
+	apart[3].Duplicates = 2
+	if cmp.Equal(Canonical(together, Process), Canonical(apart, Process)) {
+		t.Error("the counts of the first gate were lost")
+	}
+	if got := len(Canonical(apart, Virtual)); got != len(apart) {
+		t.Errorf("%d of %d records in the virtual lane", got, len(apart))
 	}
 }
 

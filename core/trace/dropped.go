@@ -28,11 +28,36 @@ var dropKinds = []struct {
 	{Stage, StageSlow, "", "a late timer is a fact about the machine"},
 }
 
-// dropClosed says whether r is the end of a connection that was answered without a stream, in lanes of wall time: who hangs
-// up first, the server that is done or the client that was refused, is a race. refused holds the connections whose answer
-// was not 200.
-func dropClosed(r *Record, refused map[uint32]bool) bool {
-	return r.Actor == Server && r.Kind == ServerClosed && refused[r.Epoch]
+// hangUp is what stands for both ends of a connection that was not cut, in lanes of wall time: whether the server that is
+// done or the client that wants no more hangs up first is a race, and so is the reason that the server gives.
+const hangUp = "over"
+
+// dropHangUp makes the two ends equal.
+func dropHangUp(r *Record) {
+	if r.Actor == Server && r.Kind == ServerClosed && (r.Detail == "eof" || r.Detail == "gone") {
+		r.Detail, r.Args = hangUp, nil
+	}
+}
+
+// dropStates keeps of each gate's state records only the last one, in lanes of wall time: the gate decides as much as is
+// queued before it shows a state, so what it shows between depends on where the batches were cut. Deliveries carry each
+// outcome and reason; the last state has the counts.
+func dropStates(records []Record) []Record {
+	out := make([]Record, 0, len(records))
+	last := -1 // place in out of this gate's state
+	for _, r := range records {
+		switch {
+		case r.Actor == Gate && r.Kind == GateStart:
+			last = -1
+		case r.Actor == Gate && r.Kind == GateState:
+			if last >= 0 {
+				out = append(out[:last], out[last+1:]...)
+			}
+			last = len(out)
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // dropArgs are arguments that name the machine or the moment; dropped in all lanes.

@@ -18,6 +18,8 @@ func stream(r *Record, lane Lane) string {
 	switch {
 	case r.Actor == Gate && r.Kind == GateEnqueue:
 		return fmt.Sprintf("%d in", place)
+	case r.Actor == Gate && r.Kind == GateState:
+		return fmt.Sprintf("%d state", place)
 	case r.Actor == Server && (r.Kind == ServerRequest || r.Kind == ServerSent || r.Kind == ServerClosed):
 		return fmt.Sprintf("%d connection %10d", place, r.Epoch)
 	}
