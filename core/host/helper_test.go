@@ -116,6 +116,16 @@ func obey(verb, rest string, a transport.Attempt, to transport.Sink) error {
 		syscall.Write(1, []byte(strings.Repeat(rest, 100_000)+"\n"))
 	case "secret":
 		fmt.Fprintf(os.NewFile(2, "stderr"), "sending %s: %s\n", a.Credential.Header, a.Credential.Value.Reveal())
+	case "sync":
+		// When so many signals were accepted, the sender has sent everything before them: the queue holds 64 items, and the
+		// sender takes the next 64 when it is through with the last. The pause is for the socket.
+		for range 2*wire.MaxBatchEvents + 1 {
+			if err := to.Signal(transport.Signal{Kind: transport.Heartbeat}); err != nil {
+				return err
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+		return os.WriteFile(rest, []byte("x"), 0o600)
 	case "child":
 		child := exec.Command("sleep", "600")
 		child.Stderr = os.NewFile(2, "stderr")

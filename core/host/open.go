@@ -47,6 +47,7 @@ func (p *Plugin) Open(ctx context.Context, a transport.Attempt, to transport.Sin
 	case err != nil:
 		return to.Signal(p.crashed(transport.Ended, p.refuse(err).Error()))
 	}
+	defer proc.release()
 	err = p.pump(ctx, proc, frame, documentLimit(p.desc, a.Options), to)
 	var broken *brokenError
 	if errors.As(err, &broken) {
@@ -64,7 +65,7 @@ func documentLimit(d transport.Descriptor, options map[string]string) int {
 	return min(n, wire.MaxDocument)
 }
 
-// running is the current process if it answers, or a fresh one.
+// running is the current process if it answers, or a fresh one. The caller owes it a release.
 func (p *Plugin) running(ctx context.Context) (*process, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -82,14 +83,17 @@ func (p *Plugin) running(ctx context.Context) (*process, error) {
 		return nil, ctx.Err()
 	}
 	if proc != nil {
-		err := proc.ping(ctx, p.deadlines.ping)
-		if err == nil {
-			return proc, nil
+		if proc.acquire() {
+			err := proc.ping(ctx, p.deadlines.ping)
+			if err == nil {
+				return proc, nil
+			}
+			proc.release()
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			proc.run.kill(err.Error())
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		proc.run.kill(err.Error())
 		<-proc.gone
 	}
 	p.mu.Lock()

@@ -3,9 +3,12 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -246,3 +249,90 @@ type failing struct{ err error }
 
 func (f failing) Document(transport.Document) error { return f.err }
 func (f failing) Signal(transport.Signal) error     { return f.err }
+
+// slow is a sink that takes its time: the process is long dead when it asks for what it had sent.
+type slow struct {
+	recorder
+	first chan struct{} // closed when the first document is there
+	let   chan struct{}
+	once  sync.Once
+}
+
+func (s *slow) Document(d transport.Document) error {
+	s.once.Do(func() { close(s.first) })
+	<-s.let
+	return s.recorder.Document(d)
+}
+
+func TestASlowConsumerGetsWhatADeadPluginHadSent(t *testing.T) {
+	leakCheck(t)
+	p, log := startT(t, mustSelf("script"), standard, time.Now)
+	pid := p.PID()
+	s := newServer(t)
+	to := &slow{first: make(chan struct{}), let: make(chan struct{})}
+	var say, want []string
+	for i := range 500 {
+		say = append(say, fmt.Sprintf("doc %d", i))
+		want = append(want, say[i])
+	}
+	done := s.talk(p, s.attempt(1), to, say...)
+	wait(t, "first document", to.first)
+	s.say("sync " + filepath.Join(p.dir, "synced"))
+	eventually(t, "all lines obeyed", func() bool { return fileExists(filepath.Join(p.dir, "synced")) })
+	syscall.Kill(pid, syscall.SIGKILL)
+	eventually(t, "exit told", func() bool { return log.kinds() == "started exited(signal: killed)" })
+	// A third connection gets a fresh process while the first is still reading from the dead one.
+	third := &recorder{}
+	if err := wait(t, "end of the third", s.talk(p, s.attempt(3), third, "doc 7", "cause 1")); err != nil || third.all() != "doc 7, ended connection-lost" {
+		t.Errorf("third: %s, %v", third.all(), err)
+	}
+	close(to.let)
+	if err := wait(t, "end", done); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.ReplaceAll(to.all(), "heartbeat, ", "")
+	if want := strings.Join(append(want, "ended plugin-crashed"), ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestConnectionsShareAProcessAndItsEnd(t *testing.T) {
+	leakCheck(t)
+	p, log := startT(t, mustSelf("script"), standard, time.Now)
+	s := newServer(t)
+	var sinks [4]*recorder
+	var ends [4]<-chan error
+	for i := range sinks {
+		sinks[i] = &recorder{some: make(chan struct{}, 4)}
+		ends[i] = s.talk(p, s.attempt(uint32(i+1)), sinks[i], fmt.Sprintf("doc %d", i))
+		wait(t, "item", sinks[i].some)
+	}
+	s.say("exit 1")
+	for i, end := range ends {
+		if err := wait(t, "end", end); err != nil {
+			t.Error(err)
+		}
+		if want := fmt.Sprintf("doc %d, ended plugin-crashed", i); sinks[i].all() != want {
+			t.Errorf("connection %d: got %s, want %s", i, sinks[i].all(), want)
+		}
+	}
+	// All of them come back at once: one crash, one fresh process.
+	for i := range ends {
+		got := sinks[i]
+		done := make(chan error, 1)
+		go func() { done <- p.Open(context.Background(), s.attempt(9), got) }()
+		ends[i] = done
+	}
+	for range ends {
+		s.accept()
+		s.say("cause 1")
+	}
+	for _, end := range ends {
+		if err := wait(t, "end", end); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := "started exited(exit status 1) started"; log.kinds() != want {
+		t.Errorf("events: got %s, want %s", log.kinds(), want)
+	}
+}

@@ -50,7 +50,8 @@ type Plugin struct {
 	current *process // nil when none runs
 	closed  bool
 	budget  budget
-	done    chan struct{} // closed when Close has finished
+	graves  sync.WaitGroup // one for each process that is not cleaned up yet
+	done    chan struct{}  // closed when Close has finished
 }
 
 var _ transport.Transport = (*Plugin)(nil)
@@ -72,7 +73,10 @@ func start(ctx context.Context, command Command, dl deadlines, now func() time.T
 		p.dir, err = makeRunDir(os.TempDir(), "/tmp")
 	}
 	if err == nil {
-		_, err = p.launch(ctx)
+		var proc *process
+		if proc, err = p.launch(ctx); err == nil {
+			proc.release()
+		}
 	}
 	if err != nil {
 		p.end(err)
@@ -82,7 +86,7 @@ func start(ctx context.Context, command Command, dl deadlines, now func() time.T
 	return p, nil
 }
 
-// launch starts a process and makes it the current one.
+// launch starts a process and makes it the current one. The caller owes it a release.
 func (p *Plugin) launch(ctx context.Context) (*process, error) {
 	proc, err := launch(ctx, p.command, p.dir, p.lines, p.deadlines)
 	if err != nil {
@@ -97,15 +101,17 @@ func (p *Plugin) launch(ctx context.Context) (*process, error) {
 	p.mu.Lock()
 	p.current = proc
 	p.mu.Unlock()
+	p.graves.Add(1)
 	p.tell(Event{Kind: Started, PID: proc.run.pid()})
 	go p.bury(proc)
 	return proc, nil
 }
 
-// bury waits for the end of a process, cleans up behind it and reports it.
+// bury waits for the end of a process, reports it and cleans up behind it.
 func (p *Plugin) bury(proc *process) {
+	defer p.graves.Done()
 	<-proc.run.exited
-	proc.discard()
+	proc.run.drain()
 	p.mu.Lock()
 	asked := proc.asked
 	p.mu.Unlock()
@@ -116,7 +122,15 @@ func (p *Plugin) bury(proc *process) {
 		p.current = nil
 	}
 	p.mu.Unlock()
+	proc.bury()
 	close(proc.gone)
+	// What the process had sent is still in the connection, and a slow consumer may be reading it: go-plugin closes the connection, so it
+	// has to wait, unless everything ends.
+	select {
+	case <-proc.idle:
+	case <-p.life.Done():
+	}
+	proc.discard()
 }
 
 // refuse reports that no process could be started, as an *Error.
@@ -207,8 +221,8 @@ func (p *Plugin) Close() error {
 	p.mu.Unlock()
 	if proc != nil {
 		proc.stop(context.Background(), p.deadlines.grace)
-		<-proc.gone
 	}
+	p.graves.Wait()
 	<-p.turn
 	err := os.RemoveAll(p.dir)
 	close(p.done)

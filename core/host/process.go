@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	goplugin_runner "github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -29,12 +31,47 @@ type process struct {
 	api    pb.TransportClient
 	desc   transport.Descriptor
 	asked  bool          // guarded by Plugin.mu: the host stops it, so its exit is no crash
-	gone   chan struct{} // closed when the process is reaped, cleaned up and reported
+	gone   chan struct{} // closed when the process is reaped and reported
+
+	mu     sync.Mutex
+	calls  int           // connections that may still be reading what the process sent
+	buried bool          // gone is closed or about to be: no connection may begin
+	idle   chan struct{} // closed when buried and calls is 0
 }
 
-// launch starts a process and returns when it has described itself. On failure nothing of it is left.
+// acquire keeps p's connection open until release; false for a process that is no more.
+func (p *process) acquire() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.buried {
+		return false
+	}
+	p.calls++
+	return true
+}
+
+func (p *process) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls--
+	if p.buried && p.calls == 0 {
+		close(p.idle)
+	}
+}
+
+// bury refuses further connections.
+func (p *process) bury() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.buried = true
+	if p.calls == 0 {
+		close(p.idle)
+	}
+}
+
+// launch starts a process and returns when it has described itself. On failure nothing of it is left. The caller owes a release.
 func launch(ctx context.Context, command Command, dir string, lines *lastLines, dl deadlines) (*process, error) {
-	p := &process{run: newRunner(command, command.environ(dir), lines), gone: make(chan struct{})}
+	p := &process{run: newRunner(command, command.environ(dir), lines), gone: make(chan struct{}), idle: make(chan struct{}), calls: 1}
 	p.client = goplugin.NewClient(p.config(dir, dl))
 	ctx, cancel := context.WithTimeoutCause(ctx, dl.start, fmt.Errorf("it was not ready within %v", dl.start))
 	defer cancel()
@@ -91,8 +128,8 @@ func (p *process) describe(ctx context.Context, limit time.Duration) (transport.
 	defer cancel()
 	answer, err := p.api.Describe(ctx, &pb.DescribeRequest{})
 	if err != nil {
-		if ctx.Err() != nil {
-			return transport.Descriptor{}, context.Cause(ctx)
+		if late := expired(ctx, err); late != nil {
+			return transport.Descriptor{}, late
 		}
 		return transport.Descriptor{}, fmt.Errorf("it did not describe itself: %s", status.Convert(err).Message())
 	}
@@ -103,14 +140,29 @@ func (p *process) describe(ctx context.Context, limit time.Duration) (transport.
 	return d, nil
 }
 
+// expired is why ctx ended, if that is why a call failed. gRPC tells the plugin our deadline, and the plugin's own timer may be a little
+// early.
+func expired(ctx context.Context, err error) error {
+	const early = 100 * time.Millisecond
+	if code := status.Code(err); code == codes.Canceled || code == codes.DeadlineExceeded {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < early {
+			<-ctx.Done()
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
 // ping asks the plugin's health service. A plugin that is stopped does not answer.
 func (p *process) ping(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer to a ping within %v", limit))
 	defer cancel()
 	answer, err := grpc_health_v1.NewHealthClient(p.conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: goplugin.GRPCServiceName})
 	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if late := expired(ctx, err); late != nil {
+			return late
 		}
 		return errors.New("ping failed: " + status.Convert(err).Message())
 	}
@@ -142,7 +194,7 @@ func (p *process) discard() {
 		<-p.run.exited
 	}
 	p.client.Kill()
-	p.run.flush()
+	p.run.drain()
 }
 
 // problem says in one line why a start failed: the first thing that went wrong, not the last.

@@ -23,7 +23,8 @@ type runner struct {
 	stderr *os.File
 	pipes  []*os.File // our ends
 
-	writers []*lineWriter // of all streams of output
+	writers []*lineWriter  // of all streams of output
+	read    sync.WaitGroup // streams whose end was not seen yet
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
@@ -168,8 +169,14 @@ func (r *runner) Name() string                    { return r.command.Path }
 func (r *runner) Diagnose(context.Context) string { return "" }
 
 // Stdout and Stderr are read by go-plugin until they end.
-func (r *runner) Stdout() io.ReadCloser { return io.NopCloser(r.out) }
-func (r *runner) Stderr() io.ReadCloser { return r.stderr }
+func (r *runner) Stdout() io.ReadCloser { return r.reader(r.out) }
+func (r *runner) Stderr() io.ReadCloser { return r.reader(r.stderr) }
+
+// reader is a stream of output that drain waits for. go-plugin takes each once, after a start that succeeded.
+func (r *runner) reader(from io.Reader) io.ReadCloser {
+	r.read.Add(1)
+	return &untilEOF{Reader: from, done: r.read.Done}
+}
 
 // PluginToHost and HostToPlugin translate nothing: both run in one place. The address was checked with the handshake line.
 func (r *runner) PluginToHost(network, address string) (string, string, error) {
@@ -194,9 +201,31 @@ func (r *runner) refusal() error {
 	}
 }
 
-// flush ends unfinished lines of output. Call it when the pipes are read.
-func (r *runner) flush() {
+// drain returns when everything that the dead process printed is kept, and removes its socket directory. It does not wait for somebody
+// outside the process group who holds the pipes: they are closed pipeWait after the exit.
+func (r *runner) drain() {
+	r.read.Wait()
 	for _, w := range r.writers {
 		w.flush()
 	}
+	if r.out != nil {
+		os.RemoveAll(r.out.dir)
+	}
 }
+
+// untilEOF counts down when the reader's end has been seen.
+type untilEOF struct {
+	io.Reader
+	once sync.Once
+	done func()
+}
+
+func (u *untilEOF) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if err != nil {
+		u.once.Do(u.done)
+	}
+	return n, err
+}
+
+func (u *untilEOF) Close() error { return nil }

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,24 +15,25 @@ import (
 
 func TestAnEndedConnectionIsTheEndOfTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		exited := -1
-		w := &hostWatch{live: true, exit: func(code int) { exited = code }}
+		var exited atomic.Int32
+		exited.Store(-1)
+		w := &hostWatch{live: true, exit: func(code int) { exited.Store(int32(code)) }}
 		ctx := context.Background()
 		w.HandleConn(ctx, &stats.ConnBegin{})
 		w.HandleConn(ctx, &stats.ConnBegin{})
 		w.HandleConn(ctx, &stats.ConnEnd{})
 		time.Sleep(time.Minute)
-		if exited != -1 {
+		if exited.Load() != -1 {
 			t.Fatal("the process ended while a connection was left")
 		}
 		w.HandleConn(ctx, &stats.ConnEnd{})
 		time.Sleep(orphanDelay - time.Nanosecond)
-		if exited != -1 {
+		if exited.Load() != -1 {
 			t.Fatal("an orderly stop had no time")
 		}
 		time.Sleep(2 * time.Nanosecond)
-		if exited != exitOrphaned {
-			t.Errorf("exit status %d, want %d", exited, exitOrphaned)
+		if exited.Load() != exitOrphaned {
+			t.Errorf("exit status %d, want %d", exited.Load(), exitOrphaned)
 		}
 	})
 }
