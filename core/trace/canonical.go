@@ -9,20 +9,26 @@ import (
 // everything but what dropped.go lists. Records are grouped by stream, streams in a fixed order, and renumbered from 1.
 //
 // In the virtual lane a stream is an actor. Where time is wall time, what one actor does at two ends is not ordered by the
-// contract, so the gate's input and its state, the feed, and each connection of the server are streams of their own.
+// contract, so the gate's input, its state and its deliveries, the feed, and each connection of the server are streams of
+// their own. Deliveries stand in the order of their tickets there: a queue that is answered at once is answered before
+// the event that runs, and what queues depends on the batches.
 func Canonical(records []Record, lane Lane) []Record {
 	streams := map[string][]Record{}
 	var names []string
 	if !lane.Exact() {
 		records = dropStates(records)
 	}
+	life := 0 // of the gate
 	for i := range records {
 		r := records[i]
 		if !lane.Exact() && dropped(&r) {
 			continue
 		}
+		if r.Actor == Gate && r.Kind == GateStart {
+			life++
+		}
 		strip(&r, lane)
-		name := stream(&r, lane)
+		name := stream(&r, lane, life)
 		if _, ok := streams[name]; !ok {
 			names = append(names, name)
 		}
@@ -31,6 +37,9 @@ func Canonical(records []Record, lane Lane) []Record {
 	sortStreams(names)
 	out := make([]Record, 0, len(records))
 	for _, name := range names {
+		if !lane.Exact() {
+			byTicket(streams[name])
+		}
 		for i := range streams[name] {
 			r := streams[name][i]
 			r.N = len(out) + 1

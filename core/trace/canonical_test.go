@@ -170,6 +170,29 @@ func TestCanonicalKeepsTheLastState(t *testing.T) {
 	}
 }
 
+// TestCanonicalOrdersDeliveries of one gate by ticket: which of them waited in the queue depends on the batches. The outcome of
+// each ticket, and whose gate it was, do not.
+func TestCanonicalOrdersDeliveries(t *testing.T) {
+	delivery := func(ticket uint64, status string) Record {
+		r := New(Gate, GateDelivery)
+		r.Ticket, r.Status = ticket, status
+		return r
+	}
+	start := New(Gate, GateStart)
+	a := []Record{start, delivery(1, "error"), delivery(2, "error"), start, delivery(1, "applied")}
+	b := []Record{start, delivery(2, "error"), delivery(1, "error"), start, delivery(1, "applied")}
+	if d := cmp.Diff(Canonical(a, Process), Canonical(b, Process)); d != "" {
+		t.Error(d)
+	}
+	if cmp.Equal(Canonical(a, Virtual), Canonical(b, Virtual)) {
+		t.Error("the virtual lane lost the order")
+	}
+	b[1], b[4] = b[4], b[1]
+	if cmp.Equal(Canonical(a, Process), Canonical(b, Process)) {
+		t.Error("the deliveries of two gates were mixed")
+	}
+}
+
 func TestDigest(t *testing.T) {
 	if got := Digest("cursor", "cursor-x"); got != "07c2f3c0c65f326a" {
 		t.Errorf("digest of cursor-x is %q", got)

@@ -9,8 +9,9 @@ import (
 // actorOrder is the order of the streams in a canonical trace: from the scenario down to the wire.
 var actorOrder = []Actor{Stage, Consumer, Gate, Session, Store, Plugin, Server}
 
-// stream names the ordered line of records that r belongs to. Names sort by actor first.
-func stream(r *Record, lane Lane) string {
+// stream names the ordered line of records that r belongs to; life counts the starts of the gate so far. Names sort by
+// actor first.
+func stream(r *Record, lane Lane, life int) string {
 	place := slices.Index(actorOrder, r.Actor) + 1
 	if lane.Exact() {
 		return fmt.Sprintf("%d", place)
@@ -20,6 +21,8 @@ func stream(r *Record, lane Lane) string {
 		return fmt.Sprintf("%d in", place)
 	case r.Actor == Gate && r.Kind == GateState:
 		return fmt.Sprintf("%d state", place)
+	case r.Actor == Gate && r.Kind == GateDelivery:
+		return fmt.Sprintf("%d delivery %10d", place, life)
 	case r.Actor == Server && (r.Kind == ServerRequest || r.Kind == ServerSent || r.Kind == ServerClosed):
 		return fmt.Sprintf("%d connection %10d", place, r.Epoch)
 	}
@@ -27,3 +30,10 @@ func stream(r *Record, lane Lane) string {
 }
 
 func sortStreams(names []string) { slices.SortFunc(names, cmp.Compare[string]) }
+
+// byTicket puts deliveries in the order of their tickets and leaves every other stream as it is.
+func byTicket(records []Record) {
+	if len(records) > 0 && records[0].Actor == Gate && records[0].Kind == GateDelivery {
+		slices.SortStableFunc(records, func(a, b Record) int { return cmp.Compare(a.Ticket, b.Ticket) })
+	}
+}
