@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -42,13 +43,17 @@ func (r *Recorder) Loaded(now session.Now, a checkpoint.Answer) {
 func (r *Recorder) Started(now session.Now, start gate.Start, g *gate.Gate) {
 	r.record(now, trace.Gate, trace.GateStart, func(rec *trace.Record) {
 		state(rec, g.State())
-		if start.Held != nil {
-			place(rec, &start.Held.Pos)
-		}
 		c := g.Bounds()
 		rec.Args = map[string]string{
 			"maxPending": strconv.Itoa(c.MaxPending), "maxIDs": strconv.Itoa(c.MaxIDs),
 			"saves": strconv.FormatBool(c.Saves), "saveEvery": strconv.Itoa(c.SaveEvery),
+		}
+		if start.Held != nil {
+			place(rec, &start.Held.Pos)
+			if ids := g.RecentIDs(); len(ids) > 0 {
+				text, _ := json.Marshal(ids) // a list of strings has a JSON form
+				rec.Args["ids"] = string(text)
+			}
 		}
 	})
 }
