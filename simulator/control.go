@@ -27,10 +27,13 @@ func (s *Simulator) Publish(now Now, changes ...Change) (event.Seq, error) {
 	return s.feed.head, nil
 }
 
-// PublishAuto publishes n made-up changes of the given kind: AutoUpsert, AutoDelete, AutoDelta or AutoMixed. They are a
+// PublishAuto publishes n made-up changes of the given kind: AutoUpsert (also for ""), AutoDelete, AutoDelta or AutoMixed. They are a
 // function of the sequence and the rows, so the same calls give the same events.
 func (s *Simulator) PublishAuto(now Now, kind string, n int) (event.Seq, error) {
 	s.now = now
+	if kind == "" {
+		kind = AutoUpsert
+	}
 	if n < 1 || n > MaxPublish {
 		return event.NoSeq, fmt.Errorf("count: %d is not in 1 to %d", n, MaxPublish)
 	}

@@ -75,7 +75,7 @@ func (p *jsonParser) token(path string) (json.Token, int, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return nil, 0, p.fail(path, max(int(syntax.Offset)-1, 0), "no JSON: "+syntax.Error())
+		return nil, 0, p.fail(path, at, "no JSON: "+syntax.Error())
 	default:
 		return nil, 0, p.fail(path, len(p.text), "no JSON: the document ends too early")
 	}
