@@ -189,6 +189,8 @@ func rogue(kind, arg string) {
 	case "raw":
 		socket, n, _ := strings.Cut(arg, ":")
 		rawSender(socket, atoi(n))
+	case "sdk":
+		plugin.Serve(script{})
 	case "serves":
 		serveRogue(arg)
 	}

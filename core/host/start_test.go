@@ -113,15 +113,23 @@ func TestStartIsCancelled(t *testing.T) {
 }
 
 func TestByHandAPluginExplainsItself(t *testing.T) {
-	self := mustSelf("script")
-	cmd := exec.Command(self.Path, self.Args...)
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Errorf("exit: %v, want status 1", err)
-	}
-	if !strings.Contains(string(out), "is a transport plugin for conform (protocol version 1)") || !strings.Contains(string(out), "conform run --plugin ") {
-		t.Errorf("it says:\n%s", out)
+	bundled := mustSelf("script")
+	program := filepath.Base(bundled.Path)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{bundled.Args, "script is a transport plugin for conform (protocol version 1).\nconform starts it and talks to it; by itself it does nothing. To certify it:\n\n    " + program + " run --transport script\n"},
+		{[]string{"rogue", "sdk", ""}, program + " is a transport plugin for conform (protocol version 1).\nconform starts it and talks to it; by itself it does nothing. To certify it:\n\n    conform run --plugin " + program + "=" + bundled.Path + "\n"},
+	} {
+		out, err := exec.Command(bundled.Path, c.args...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			t.Errorf("exit: %v, want status 1", err)
+		}
+		if string(out) != c.want {
+			t.Errorf("it says:\n%s\nwant:\n%s", out, c.want)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 // every open connection; the host starts a fresh one.
 func Serve(t transport.Transport) {
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
-		explain(os.Stderr, os.Args[0])
+		explain(os.Stderr, os.Args)
 		os.Exit(1)
 	}
 	watch := newHostWatch()
@@ -61,11 +61,15 @@ func ServeArgs(args []string, by map[string]func() transport.Transport) bool {
 }
 
 // explain tells a person who started a plugin by hand what it is for.
-func explain(w io.Writer, path string) {
-	name := filepath.Base(path)
+func explain(w io.Writer, args []string) {
+	name := filepath.Base(args[0])
+	try := "conform run --plugin " + name + "=" + args[0]
+	if len(args) == 4 && args[1] == "plugin" && args[2] == "serve" {
+		name = args[3]
+		try = filepath.Base(args[0]) + " run --transport " + name
+	}
 	fmt.Fprintf(w, "%s is a transport plugin for conform (protocol version %d).\n"+
-		"conform starts it and talks to it; by itself it does nothing. To certify it:\n\n"+
-		"    conform run --plugin %s=%s\n", name, wire.ProtocolVersion, name, path)
+		"conform starts it and talks to it; by itself it does nothing. To certify it:\n\n    %s\n", name, wire.ProtocolVersion, try)
 }
 
 // serverOptions bound what a host may send and set the shortcuts of wire.Codec.
