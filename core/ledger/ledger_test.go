@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +49,26 @@ func TestShippedLedgerFits(t *testing.T) {
 	}
 	if l.Find("GATE-999") != nil {
 		t.Error("found a row that is not there")
+	}
+}
+
+// TestDocsExist: a row never points at a page that is not there.
+func TestDocsExist(t *testing.T) {
+	for _, r := range load(t).Rows {
+		for _, page := range r.Docs {
+			if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(page))); err != nil {
+				t.Errorf("%s: %v", r.ID, err)
+			}
+		}
+	}
+}
+
+func TestAuthorityNames(t *testing.T) {
+	for want, a := range map[string]Authority{"S4-001": {Sentence: "S4-001", Digest: "0"}, "RFC 1": {Standard: "RFC 1"}, "D-01": {Decision: "D-01"},
+		"P-GATE-01": {Case: "P-GATE-01"}, "rule: r": {Rule: "r"}} {
+		if a.String() != want {
+			t.Errorf("%s, want %s", a, want)
+		}
 	}
 }
 

@@ -66,13 +66,14 @@ const (
 	May    Level = "MAY"
 )
 
-// Authority is one source of a row; exactly one of Sentence, Standard, Decision and Case is set.
+// Authority is one source of a row; exactly one of Sentence, Standard, Decision, Case and Rule is set.
 type Authority struct {
 	Sentence string `yaml:"sentence"` // number of a sentence of the contract's text, S4-017
 	Digest   string `yaml:"digest"`   // of that sentence, 16 hex digits; required with Sentence, refused otherwise
 	Standard string `yaml:"standard"` // name and clause of a public standard
 	Decision string `yaml:"decision"` // D-06
 	Case     string `yaml:"case"`     // a defect seen in the field, P-GATE-01
+	Rule     string `yaml:"rule"`     // a rule that conform sets itself where nobody else does; weaker than all others
 }
 
 // String names the source in reports.
@@ -84,8 +85,10 @@ func (a Authority) String() string {
 		return a.Standard
 	case a.Decision != "":
 		return a.Decision
+	case a.Case != "":
+		return a.Case
 	}
-	return a.Case
+	return "rule: " + a.Rule
 }
 
 // Condition is met by a trace that has at least Min records with the given actor and kind and, where set, one of the

@@ -120,14 +120,14 @@ func (r *Row) validateParts() error {
 
 func (a Authority) validate() error {
 	set := 0
-	for _, s := range []string{a.Sentence, a.Standard, a.Decision, a.Case} {
+	for _, s := range []string{a.Sentence, a.Standard, a.Decision, a.Case, a.Rule} {
 		if s != "" {
 			set++
 		}
 	}
 	switch {
 	case set != 1:
-		return errors.New("authority: exactly one of sentence, standard, decision, case")
+		return errors.New("authority: exactly one of sentence, standard, decision, case, rule")
 	case a.Sentence != "" && !sentenceForm.MatchString(a.Sentence):
 		return fmt.Errorf("authority: sentence %q is not written like S4-017", a.Sentence)
 	case a.Sentence != "" && !digestForm.MatchString(a.Digest):
