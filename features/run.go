@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -56,8 +57,10 @@ var running sync.Mutex
 
 // Run runs the scenarios of one lane one after the other and returns one run for each that began. When ctx ends it
 // returns those that are done, and ctx's error. Any other error is a harness that could not run at all.
-func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) {
-	all, err := Scenarios()
+func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) { return runFrom(ctx, files, opt) }
+
+func runFrom(ctx context.Context, from fs.FS, opt Options) ([]ScenarioRun, error) {
+	all, err := list(from)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) {
 	if len(r.chosen) == 0 {
 		return nil, nil
 	}
-	if r.contents, err = contents(r.chosen); err != nil {
+	if r.contents, err = contents(from, r.chosen); err != nil {
 		return nil, err
 	}
 	running.Lock()
@@ -95,8 +98,8 @@ func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) {
 }
 
 // contents are the feature files that hold a chosen scenario.
-func contents(chosen map[string]Scenario) ([]godog.Feature, error) {
-	texts, err := Sources()
+func contents(from fs.FS, chosen map[string]Scenario) ([]godog.Feature, error) {
+	texts, err := sources(from)
 	if err != nil {
 		return nil, err
 	}

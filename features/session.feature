@@ -91,7 +91,7 @@ Feature: A broken connection is mended without loss, and without hammering the s
     Then wait 5 was 250 ms
     And the consumer has seen exactly: snapshot 5, upsert 6
 
-  @SESS-003 @virtual @process
+  @SESS-003 @virtual
   Scenario Outline: The server asks for time with <status>
     Given these faults:
       | fault  | at           | with          | and          |
@@ -103,9 +103,13 @@ Feature: A broken connection is mended without loss, and without hammering the s
     And wait 1 was from 1,000 to 1,500 ms
     And the consumer has seen exactly: snapshot 5
 
+    @process
     Examples:
       | status |
       | 429    |
+
+    Examples:
+      | status |
       | 503    |
 
   @SESS-003 @virtual

@@ -13,6 +13,10 @@ import (
 // as late.
 const Patience = 3 * time.Second
 
+// Impatience bounds the waits that follow one which ran out: the scenario has failed by then, and what is still waited for
+// only makes its trace more telling.
+const Impatience = 200 * time.Millisecond
+
 // book is the trace of one scenario, written by several goroutines: each record is written at the moment in which it
 // happened, under one lock, before anything that follows from it can happen. So the order is one in which it can have
 // been, and within one actor it is the order in which it was.
@@ -22,6 +26,7 @@ type book struct {
 	view    *View
 	clock   func() int64  // milliseconds since the start
 	changed chan struct{} // closed and replaced with every record
+	late    bool          // a wait ran out
 	sealed  bool          // the scenario is over
 }
 
@@ -67,8 +72,29 @@ func (b *book) records() []trace.Record {
 	return b.log.Records()
 }
 
+// patience is how long the next wait may take.
+func (b *book) patience() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.late {
+		return Impatience
+	}
+	return Patience
+}
+
+// ranOut records a wait that ran out.
+func (b *book) ranOut(what string, after time.Duration) {
+	r := trace.New(trace.Stage, trace.StageLate)
+	r.Detail, r.Ms = what, after.Milliseconds()
+	b.add(r)
+	b.mu.Lock()
+	b.late = true
+	b.mu.Unlock()
+}
+
 // wait returns nil when c holds or when patience has run out, which it records; an error only when ctx is over.
-func (b *book) wait(ctx context.Context, what string, c Condition, patience time.Duration) error {
+func (b *book) wait(ctx context.Context, what string, c Condition) error {
+	patience := b.patience()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
@@ -80,9 +106,7 @@ func (b *book) wait(ctx context.Context, what string, c Condition, patience time
 		case <-changed:
 		case <-timer.C:
 			if ok, _ := b.look(c); !ok {
-				r := trace.New(trace.Stage, trace.StageLate)
-				r.Detail, r.Ms = what, patience.Milliseconds()
-				b.add(r)
+				b.ranOut(what, patience)
 			}
 			return nil
 		case <-ctx.Done():

@@ -120,12 +120,31 @@ func (p *process) over(ctx context.Context) error {
 		_ = p.client.Wait() // how it ended is in the trace
 		close(done)
 	}()
+	patience := p.book.patience()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
 	select {
 	case <-done:
 		return nil
+	case <-timer.C:
+		p.book.ranOut("the client and its transport to end", patience)
+		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the client before is not over: %w", ctx.Err())
+		return ctx.Err()
 	}
+}
+
+// quiet waits until the server has seen the last of its connections go.
+func (p *process) quiet() error {
+	patience := p.book.patience()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := p.server.WaitFor(ctx, func(s simulator.State) bool { return len(s.Connections) == 0 })
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.book.ranOut("the transport to close its connection", patience)
+		return nil
+	}
+	return err
 }
 
 func (p *process) Publish(_ context.Context, n int) error {
@@ -181,7 +200,7 @@ func (p *process) Silence(context.Context, time.Duration) error {
 }
 
 func (p *process) Until(ctx context.Context, what string, c Condition) error {
-	return p.book.wait(ctx, what, c, Patience)
+	return p.book.wait(ctx, what, c)
 }
 
 func (p *process) Step(text string) { p.book.step(text) }
@@ -195,18 +214,16 @@ func (p *process) Records() []trace.Record { return p.book.records() }
 // Close ends the client and waits until the server has seen the last of its connections go; the trace ends there. Then the
 // processes end.
 func (p *process) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
 	var errs []error
 	if p.consumer != nil {
 		p.consumer.release()
 	}
 	if p.client != nil {
 		p.client.Close()
-		errs = append(errs, p.over(ctx))
+		errs = append(errs, p.over(context.Background()))
 	}
 	if p.server != nil {
-		errs = append(errs, p.server.WaitFor(ctx, func(s simulator.State) bool { return len(s.Connections) == 0 }))
+		errs = append(errs, p.quiet())
 	}
 	p.book.seal()
 	if p.plugin != nil {

@@ -106,14 +106,13 @@ func (c *consumer) unblock(ctx context.Context, b *book) error {
 	c.mu.Lock()
 	moved := c.moved
 	c.mu.Unlock()
-	timer := time.NewTimer(Patience)
+	patience := b.patience()
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-moved:
 	case <-timer.C:
-		r := trace.New(trace.Stage, trace.StageLate)
-		r.Detail, r.Ms = "the consumer to stand still", Patience.Milliseconds()
-		b.add(r)
+		b.ranOut("the consumer to stand still", patience)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
