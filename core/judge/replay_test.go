@@ -57,22 +57,8 @@ func wild(t *rapid.T) []trace.Record {
 			return // the driver takes after the next input
 		}
 		due := g.Take()
-		if due.Abort {
-			put(trace.GateAbort, nil)
-		}
-		for _, d := range due.Resolved {
-			put(trace.GateDelivery, func(r *trace.Record) {
-				r.Ticket, r.Status, r.Reason, r.Seq = uint64(d.Ticket), d.Status.String(), d.Reason.String(), d.Seq
-			})
-		}
-		if due.Apply != nil {
-			applying = true
-			put(trace.GateApply, func(r *trace.Record) { r.Type, r.Seq, r.ID = due.Apply.Kind.String(), due.Apply.Pos.Seq, due.Apply.ID })
-		}
-		if due.Save != nil {
-			saving = true
-			put(trace.GateSave, func(r *trace.Record) { r.Seq = due.Save.Pos.Seq })
-		}
+		outputs(put, due)
+		applying, saving = applying || due.Apply != nil, saving || due.Save != nil
 	}
 	seq := event.Seq(3)
 	for range rapid.IntRange(1, 40).Draw(t, "inputs") {
@@ -121,22 +107,25 @@ func wild(t *rapid.T) []trace.Record {
 	if st := g.State(); st != shown {
 		put(trace.GateState, func(r *trace.Record) { state(r, st) })
 	}
-	for due := g.Take(); ; {
-		if due.Abort {
-			put(trace.GateAbort, nil)
-		}
-		for _, d := range due.Resolved {
-			put(trace.GateDelivery, func(r *trace.Record) {
-				r.Ticket, r.Status, r.Reason, r.Seq = uint64(d.Ticket), d.Status.String(), d.Reason.String(), d.Seq
-			})
-		}
-		if due.Apply != nil {
-			put(trace.GateApply, func(r *trace.Record) { r.Type, r.Seq, r.ID = due.Apply.Kind.String(), due.Apply.Pos.Seq, due.Apply.ID })
-		}
-		if due.Save != nil {
-			put(trace.GateSave, func(r *trace.Record) { r.Seq = due.Save.Pos.Seq })
-		}
-		return log.Records()
+	outputs(put, g.Take())
+	return log.Records()
+}
+
+// outputs writes down what a gate hands out.
+func outputs(put func(trace.Kind, func(*trace.Record)), due gate.Due) {
+	if due.Abort {
+		put(trace.GateAbort, nil)
+	}
+	for _, d := range due.Resolved {
+		put(trace.GateDelivery, func(r *trace.Record) {
+			r.Ticket, r.Status, r.Reason, r.Seq = uint64(d.Ticket), d.Status.String(), d.Reason.String(), d.Seq
+		})
+	}
+	if due.Apply != nil {
+		put(trace.GateApply, func(r *trace.Record) { r.Type, r.Seq, r.ID = due.Apply.Kind.String(), due.Apply.Pos.Seq, due.Apply.ID })
+	}
+	if due.Save != nil {
+		put(trace.GateSave, func(r *trace.Record) { r.Seq = due.Save.Pos.Seq })
 	}
 }
 
