@@ -187,4 +187,3 @@ func TestTwoTracesOfOneNameAreRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
