@@ -11,10 +11,11 @@ import "bytes"
 type Decoder struct {
 	limit int
 
-	rest   []byte // what Next has not looked at yet
-	nextLF int    // index in rest of the next LF, len(rest) if there is none; stale if below zero
+	chunk  []byte // the read
+	at     int    // index in chunk of what Next has not looked at yet
+	nextLF int    // index in chunk of the next LF, len(chunk) if there is none; stale if below at
 	nextCR int    // the same for CR
-	read   int64  // offset in the stream of rest[0]
+	base   int64  // offset in the stream of chunk[0]
 	lines  uint64
 	bom    int  // bytes of a byte order mark matched so far; bomOver after the stream's first bytes
 	afterC bool // the last line ended in CR: an LF that follows belongs to it
@@ -48,22 +49,25 @@ func NewDecoder(limit int) *Decoder {
 
 // Feed hands over one read. The blocks in it are then taken with Next; chunk must stay unchanged until Next says false,
 // and is not kept after that. What Next has not looked at of an earlier read is lost, so take everything first.
-func (d *Decoder) Feed(chunk []byte) { d.rest, d.nextLF, d.nextCR = chunk, -1, -1 }
+func (d *Decoder) Feed(chunk []byte) {
+	d.base = d.Offset()
+	d.chunk, d.at, d.nextLF, d.nextCR = chunk, 0, -1, -1
+}
 
 // Lines counts the complete lines so far: each is a sign of life (D-36).
 func (d *Decoder) Lines() uint64 { return d.lines }
 
 // Offset is the number of bytes taken so far.
-func (d *Decoder) Offset() int64 { return d.read }
+func (d *Decoder) Offset() int64 { return d.base + int64(d.at) }
 
 // Unfinished is the number of bytes of a block or line whose end has not come. At the end of a stream they are dropped,
 // and with them the block's id (WHATWG HTML 9.2.6).
 func (d *Decoder) Unfinished() int64 {
 	switch {
 	case d.block > 0:
-		return d.read - d.blockAt
+		return d.Offset() - d.blockAt
 	case len(d.line) > 0:
-		return d.read - d.lineAt
+		return d.Offset() - d.lineAt
 	}
 	return 0
 }
@@ -81,60 +85,62 @@ func (d *Decoder) Max() int {
 }
 
 // Next finds the next block in what was fed; false means that another read is needed.
-func (d *Decoder) Next() (Block, bool) {
+func (d *Decoder) Next() (b Block, found bool) {
 	if d.dead {
-		return Block{}, false
+		return b, false
 	}
 	if !d.hasData && cap(d.data) > keepBytes {
 		d.data = nil // was handed out by the last call
 	}
-	for len(d.rest) > 0 {
+	for d.at < len(d.chunk) {
 		if d.bom < bomOver {
 			d.skipBOM()
 			continue
 		}
 		if d.afterC {
 			d.afterC = false
-			if d.rest[0] == '\n' {
-				d.advance(1)
+			if d.chunk[d.at] == '\n' {
+				d.at++
 				continue
 			}
 		}
 		end := d.lineEnd()
-		if len(d.line) == 0 {
-			d.lineAt = d.read
+		line, inRead := d.chunk[d.at:end], len(d.line) == 0
+		if inRead {
+			d.lineAt = d.Offset()
 		}
-		if !d.fits(end) {
-			return d.tooLarge(), true
+		if !d.fits(line) {
+			d.tooLarge(&b)
+			return b, true
 		}
-		if end == len(d.rest) {
-			d.line = append(d.line, d.rest...)
-			d.advance(end)
+		if end == len(d.chunk) {
+			d.line = append(d.line, line...)
+			d.at = end
 			break
 		}
-		line, inRead := d.rest[:end], true
-		if len(d.line) > 0 {
-			d.line = append(d.line, line...)
-			line, inRead = d.line, false
-		}
-		d.afterC = d.rest[end] == '\r'
-		d.advance(end + 1)
+		d.afterC = d.chunk[end] == '\r'
+		d.at = end + 1
 		d.lines++
-		b, found := d.take(line, inRead)
-		d.line = shrink(d.line)
+		if !inRead {
+			d.line = append(d.line, line...)
+			line = d.line
+		}
+		if found = d.take(line, inRead, &b); !inRead {
+			d.line = shrink(d.line)
+		}
 		if found {
 			return b, true
 		}
 	}
 	d.keepView()
-	return Block{}, false
+	return b, false
 }
 
 // skipBOM matches the byte order mark that may open a stream, across reads. Bytes that turn out to be none are the
 // beginning of the first line.
 func (d *Decoder) skipBOM() {
-	if d.rest[0] == bom[d.bom] {
-		d.advance(1)
+	if d.chunk[d.at] == bom[d.bom] {
+		d.at++
 		d.bom++
 		return
 	}
@@ -143,56 +149,43 @@ func (d *Decoder) skipBOM() {
 	d.bom = bomOver
 }
 
-// advance drops n bytes of the read.
-func (d *Decoder) advance(n int) {
-	d.rest = d.rest[n:]
-	d.read += int64(n)
-	d.nextLF -= n
-	d.nextCR -= n
-}
-
-// lineEnd finds the line end nearest in the read, len(rest) if there is none. Both searches go over a read once: what
-// they found is kept until it was passed.
+// lineEnd finds the line end nearest in the read, len(chunk) if there is none. Both searches go over a read once: what they
+// found is kept until it was passed.
 func (d *Decoder) lineEnd() int {
-	if d.nextLF < 0 {
-		d.nextLF = index(d.rest, '\n')
+	if d.nextLF < d.at {
+		d.nextLF = d.index('\n')
 	}
-	if d.nextCR < 0 {
-		d.nextCR = index(d.rest, '\r')
+	if d.nextCR < d.at {
+		d.nextCR = d.index('\r')
 	}
 	return min(d.nextLF, d.nextCR)
 }
 
-func index(b []byte, c byte) int {
-	if i := bytes.IndexByte(b, c); i >= 0 {
-		return i
+func (d *Decoder) index(c byte) int {
+	if i := bytes.IndexByte(d.chunk[d.at:], c); i >= 0 {
+		return d.at + i
 	}
-	return len(b)
+	return len(d.chunk)
 }
 
-// fits says whether a line with n bytes of the read stays within the limit, by itself and with its block. It holds for the
+// fits says whether a line that goes on with part stays within the limit, by itself and with its block. It holds for the
 // part of a line that has come if it holds for the line, so the answer does not depend on where reads end.
-func (d *Decoder) fits(n int) bool {
-	n += len(d.line)
-	first := byte('\n')
-	if len(d.line) > 0 {
-		first = d.line[0]
-	} else if n > 0 {
-		first = d.rest[0]
+func (d *Decoder) fits(part []byte) bool {
+	n := len(d.line) + len(part)
+	if n <= d.Max()-d.block {
+		return true
 	}
-	if first == ':' {
-		return n <= d.Max()
-	}
-	return n <= d.Max()-d.block
+	comment := n > 0 && (len(d.line) > 0 && d.line[0] == ':' || len(d.line) == 0 && part[0] == ':')
+	return comment && n <= d.Max()
 }
 
-func (d *Decoder) tooLarge() Block {
-	at := d.lineAt
+// tooLarge ends the stream: b says so, and what was gathered is let go.
+func (d *Decoder) tooLarge(b *Block) {
+	*b = Block{Kind: TooLarge, At: d.lineAt}
 	if d.block > 0 {
-		at = d.blockAt
+		b.At = d.blockAt
 	}
-	*d = Decoder{limit: d.limit, dead: true, read: d.read, lines: d.lines, id: d.id}
-	return Block{Kind: TooLarge, At: at}
+	*d = Decoder{limit: d.limit, dead: true, base: d.Offset(), lines: d.lines, id: d.id}
 }
 
 // keepView copies what points into the read, before the read goes back to its owner.

@@ -3,45 +3,60 @@ package sse
 import "bytes"
 
 // take interprets one complete line (WHATWG HTML 9.2.6). inRead says that line lies inside the read and stays there until
-// the read was consumed; otherwise it lies in a buffer that the next line overwrites.
-func (d *Decoder) take(line []byte, inRead bool) (Block, bool) {
+// the read was consumed; otherwise it lies in a buffer that the next line overwrites. The answer is whether the line made b,
+// which is written only then: most lines make none, and a Block is not small.
+func (d *Decoder) take(line []byte, inRead bool, b *Block) bool {
 	if len(line) == 0 {
-		return d.dispatch()
+		return d.dispatch(b)
 	}
-	colon := bytes.IndexByte(line, ':')
-	if colon == 0 {
-		return Block{Kind: CommentLine, At: d.lineAt}, true
+	if line[0] == ':' {
+		b.Kind, b.At = CommentLine, d.lineAt
+		return true
 	}
 	if d.block == 0 {
 		d.blockAt = d.lineAt
 	}
 	d.block += len(line)
-	field, value := line, []byte(nil)
-	if colon > 0 {
-		field, value = line[:colon], line[colon+1:]
-		if len(value) > 0 && value[0] == ' ' {
-			value = value[1:]
-		}
-	}
-	switch string(field) {
-	case "data":
+	if value, ok := field(line, "data"); ok {
 		d.addData(value, inRead)
-	case "event":
-		d.name = appendRepaired(shrink(d.name), value)
-	case "id":
+	} else if value, ok = field(line, "id"); ok {
 		if bytes.IndexByte(value, 0) < 0 {
 			d.next = appendRepaired(shrink(d.next), value)
 			d.nextSet = true
 		}
-	case "retry":
+	} else if value, ok = field(line, "event"); ok {
+		d.name = appendRepaired(shrink(d.name), value)
+	} else if value, ok = field(line, "retry"); ok {
 		if ms, ok := digits(value); ok {
-			return Block{Kind: RetryLine, Retry: ms, At: d.lineAt}, true
+			b.Kind, b.Retry, b.At = RetryLine, ms, d.lineAt
+			return true
 		}
 	}
 	if max(len(d.data), len(d.name), len(d.next)) > d.Max() { // repair makes three bytes of one
-		return d.tooLarge(), true
+		d.tooLarge(b)
+		return true
 	}
-	return Block{}, false
+	return false
+}
+
+// field is the value of a line if it is a field of that name: the name alone, or the name, a colon, a space that does not
+// count, and the value. A name without a colon in it is the line's field exactly if the line begins so, and no search for
+// the colon is needed.
+func field(line []byte, name string) (value []byte, ok bool) {
+	if len(line) < len(name) || string(line[:len(name)]) != name {
+		return nil, false
+	}
+	value = line[len(name):]
+	if len(value) == 0 {
+		return nil, true
+	}
+	if value[0] != ':' {
+		return nil, false
+	}
+	if value = value[1:]; len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	return value, true
 }
 
 // addData gathers one data line. The usual event has one, valid, inside one read: it is not copied.
@@ -62,11 +77,10 @@ func (d *Decoder) addData(value []byte, inRead bool) {
 }
 
 // dispatch ends a block. What it found is valid until the next line is taken.
-func (d *Decoder) dispatch() (Block, bool) {
-	b := Block{At: d.blockAt, OwnID: d.nextSet}
+func (d *Decoder) dispatch(b *Block) bool {
 	if d.nextSet {
-		d.id = append(shrink(d.id), d.next...)
-		b.Kind = IDBlock
+		d.id, d.next = d.next, d.id
+		b.Kind, b.OwnID = IDBlock, true
 	}
 	if d.hasData {
 		b.Kind, b.Event, b.Data = EventBlock, d.name, d.view
@@ -74,10 +88,10 @@ func (d *Decoder) dispatch() (Block, bool) {
 			b.Data = d.data
 		}
 	}
-	b.ID = d.id
+	b.ID, b.At = d.id, d.blockAt
 	d.block, d.hasData, d.joined, d.nextSet, d.view = 0, false, false, false, nil
 	d.name = shrink(d.name)
-	return b, b.Kind != 0
+	return b.Kind != 0
 }
 
 // digits reads a value of decimal digits and nothing else, held at maxRetryMs.
