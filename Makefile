@@ -8,7 +8,7 @@ OUT      ?= out
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench lint generate ledger
+.PHONY: help build run test race fuzz bench lint generate ledger prove
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,3 +53,6 @@ generate: ## regenerate the protobuf code (needs protoc)
 
 ledger: build ## check the contract ledger
 	@$(BIN) ledger check
+
+prove: ## break the gate on purpose, once per rule, and check that each break is found twice
+	@$(GO) run ./internal/prove

@@ -45,6 +45,7 @@ var Rooms = []Room{
 		}},
 	{Path: "cmd", May: []string{"*"}},
 	{Path: "internal", May: []string{"core/ledger"}},
+	{Path: "internal/inspect", May: []string{"core/gate", "core/checkpoint", "core/drive", "plugins/sse"}, Pure: true},
 	{Path: "internal/certify", May: []string{"*"}},
 }
 
