@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -28,7 +30,7 @@ import (
 func TestOthersAreRefusedAtTheSocket(t *testing.T) {
 	leakCheck(t)
 	p, _ := startT(t, mustSelf("script"), standard, time.Now)
-	sockets, err := filepath.Glob(filepath.Join(p.dir, "*", "*"))
+	sockets, err := filepath.Glob(filepath.Join(p.dir.path, "*", "*"))
 	if err != nil || len(sockets) != 1 {
 		t.Fatalf("sockets: %q, %v", sockets, err)
 	}
@@ -88,7 +90,7 @@ func TestEnvironmentIsAllowListed(t *testing.T) {
 	if strings.Contains(env, "CANARY") || strings.Contains(env, "canary") {
 		t.Error("the plugin sees a variable of the host that nobody allowed")
 	}
-	for _, want := range []string{"NAMED=wanted", "GIVEN=yes", "TZ=UTC", "TMPDIR=" + p.dir} {
+	for _, want := range []string{"NAMED=wanted", "GIVEN=yes", "TZ=UTC", "TMPDIR=" + p.dir.path} {
 		if !strings.Contains("\n"+env+"\n", "\n"+want+"\n") {
 			t.Errorf("%s is missing", want)
 		}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -189,6 +191,11 @@ func rogue(kind, arg string) {
 	case "raw":
 		socket, n, _ := strings.Cut(arg, ":")
 		rawSender(socket, atoi(n))
+	case "plain":
+		if err := servePlain(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	case "sdk":
 		plugin.Serve(script{})
 	case "serves":

@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -155,8 +157,8 @@ func TestStoppedPlugin(t *testing.T) {
 func TestCloseIsOrderlyAndLeavesNothing(t *testing.T) {
 	leakCheck(t)
 	p, log := startT(t, mustSelf("script"), standard, time.Now)
-	if sockets, _ := filepath.Glob(filepath.Join(p.dir, "*", "*")); len(sockets) != 1 {
-		t.Fatalf("want one socket below %s, found %q", p.dir, sockets)
+	if sockets, _ := filepath.Glob(filepath.Join(p.dir.path, "*", "*")); len(sockets) != 1 {
+		t.Fatalf("want one socket below %s, found %q", p.dir.path, sockets)
 	}
 	s, got := newServer(t), &recorder{some: make(chan struct{}, 16)}
 	done := s.talk(p, s.attempt(1), got, "doc 1")
@@ -167,8 +169,8 @@ func TestCloseIsOrderlyAndLeavesNothing(t *testing.T) {
 	if err := wait(t, "end", done); !errors.Is(err, ErrClosed) {
 		t.Errorf("open connection: %v, want %v", err, ErrClosed)
 	}
-	if _, err := os.Stat(p.dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is left behind (%v)", p.dir, err)
+	if _, err := os.Stat(p.dir.path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left behind (%v)", p.dir.path, err)
 	}
 	if want := "started exited(exit status 0)"; log.kinds() != want {
 		t.Errorf("events: got %s, want %s", log.kinds(), want)
@@ -189,7 +191,7 @@ func TestCrashLeavesNoSocket(t *testing.T) {
 	p, _ := startT(t, mustSelf("script"), standard, time.Now)
 	s, got := newServer(t), &recorder{}
 	wait(t, "end", s.talk(p, s.attempt(1), got, "kill"))
-	if left, _ := filepath.Glob(filepath.Join(p.dir, "*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(p.dir.path, "plugin*")); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }
@@ -277,8 +279,8 @@ func TestASlowConsumerGetsWhatADeadPluginHadSent(t *testing.T) {
 	}
 	done := s.talk(p, s.attempt(1), to, say...)
 	wait(t, "first document", to.first)
-	s.say("sync " + filepath.Join(p.dir, "synced"))
-	eventually(t, "all lines obeyed", func() bool { return fileExists(filepath.Join(p.dir, "synced")) })
+	s.say("sync " + filepath.Join(p.dir.path, "synced"))
+	eventually(t, "all lines obeyed", func() bool { return fileExists(filepath.Join(p.dir.path, "synced")) })
 	syscall.Kill(pid, syscall.SIGKILL)
 	eventually(t, "exit told", func() bool { return log.kinds() == "started exited(signal: killed)" })
 	// A third connection gets a fresh process while the first is still reading from the dead one.

@@ -35,7 +35,7 @@ func (e *Error) Error() string {
 // connections share the process.
 type Plugin struct {
 	command   Command
-	dir       string
+	dir       *runDir
 	lines     *lastLines
 	deadlines deadlines
 	now       func() time.Time
@@ -80,7 +80,7 @@ func start(ctx context.Context, command Command, dl deadlines, now func() time.T
 	}
 	if err != nil {
 		p.end(err)
-		os.RemoveAll(p.dir)
+		p.dir.remove()
 		return nil, p.refuse(err)
 	}
 	return p, nil
@@ -88,7 +88,7 @@ func start(ctx context.Context, command Command, dl deadlines, now func() time.T
 
 // launch starts a process and makes it the current one. The caller owes it a release.
 func (p *Plugin) launch(ctx context.Context) (*process, error) {
-	proc, err := launch(ctx, p.command, p.dir, p.lines, p.deadlines)
+	proc, err := launch(ctx, p.command, p.dir.path, p.lines, p.deadlines)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (p *Plugin) Close() error {
 	}
 	p.graves.Wait()
 	<-p.turn
-	err := os.RemoveAll(p.dir)
+	err := p.dir.remove()
 	close(p.done)
 	return err
 }

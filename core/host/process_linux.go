@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -64,4 +65,10 @@ func startProblem(path string, err error) error {
 		return fmt.Errorf("%s may not be executed by this user", path)
 	}
 	return fmt.Errorf("%s cannot be started: %w", path, errors.Unwrap(err))
+}
+
+// lockFile takes the file's lock for as long as it is open in this process; false if another process has it. The lock ends with its
+// holder, however that dies.
+func lockFile(f *os.File) bool {
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }

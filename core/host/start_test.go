@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -163,15 +165,15 @@ func TestRunDirKeepsSocketPathsShort(t *testing.T) {
 	if _, err := makeRunDir(long); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("only a long base: %v", err)
 	}
-	dir, err := makeRunDir(long, "/tmp")
+	run, err := makeRunDir(long, "/tmp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.Remove(dir)
-	if got := len(dir) + socketTail; got > socketPathLimit {
+	defer run.remove()
+	if got := len(run.path) + socketTail; got > socketPathLimit {
 		t.Errorf("socket path may have %d bytes", got)
 	}
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(run.path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v: want mode 0700", info.Mode(), err)
 	}
 	if _, err := makeRunDir("/no/such/dir"); err == nil {
