@@ -34,7 +34,7 @@ restart, pause, add faults. docs/simulator.md lists the faults and shows the API
 		RunE: func(c *cobra.Command, _ []string) error { return simulate(c, f) },
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "loopback address and port; port 0 takes a free one")
-	c.Flags().IntVar(&f.rows, "rows", 0, "records that the feed begins with (default 4)")
+	c.Flags().IntVar(&f.rows, "rows", 0, "records that the feed begins with (default 3)")
 	c.Flags().IntVar(&f.retention, "retention", 0, "changes that can be resumed from (default 1024)")
 	c.Flags().StringVar(&f.faults, "faults", "", "file with a fault schedule, YAML or JSON")
 	c.Flags().DurationVar(&f.every, "publish-every", 0, "publish one change this often (default: only over the control API)")

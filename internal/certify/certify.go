@@ -109,7 +109,6 @@ func (r *runner) prepare() error {
 	if len(r.opt.Lanes) == 0 {
 		r.opt.Lanes = []trace.Lane{trace.Virtual, trace.Process}
 	}
-	r.run.Lanes = r.opt.Lanes
 	if r.opt.Scenario == "" {
 		return nil
 	}
@@ -142,6 +141,9 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 	for _, lane := range r.opt.Lanes {
 		if lane == trace.Virtual && !s.Bundled {
 			continue // the virtual lane runs our own machine: nothing of this subject would take part
+		}
+		if !slices.Contains(r.run.Lanes, lane) {
+			r.run.Lanes = append(r.run.Lanes, lane)
 		}
 		opt := features.Options{Filter: r.selected, Lane: lane, Wire: wire, Seed: r.opt.Seed, Timeout: r.opt.Timeout, Plugin: s.Command}
 		opt.Progress = func(sc features.Scenario, done *features.ScenarioRun) {
