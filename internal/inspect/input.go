@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -248,8 +249,12 @@ func readContext(m *member) (checkpoint.Context, *flaw) {
 		return checkpoint.Context{}, f
 	}
 	doc := m.raw
-	if len(members) > 0 && get(members, "kind") == nil && get(members, "version") == nil {
-		doc = append([]byte(`{"kind":"`+checkpoint.ContextKind+`","version":1,`), m.raw[1:]...)
+	if get(members, "kind") == nil && get(members, "version") == nil {
+		head := fmt.Sprintf(`{"kind":%q,"version":%d`, checkpoint.ContextKind, checkpoint.ContextVersion)
+		if len(members) > 0 {
+			head += ","
+		}
+		doc = append([]byte(head), m.raw[1:]...)
 	}
 	ctx, err := checkpoint.DecodeContext(doc)
 	if err != nil {
