@@ -134,20 +134,28 @@ func (p *process) over(ctx context.Context) error {
 	}
 }
 
-// quiet waits until the server has seen the last of its connections go.
-func (p *process) quiet() error {
+// settle waits until the server has seen all connections go but those that the client may have: one while it runs. It hears
+// of the others a little later than the client let go of them, and would go on sending into them.
+func (p *process) settle(ctx context.Context) error {
+	open := 1
+	if over, _ := p.book.look(func(v *View) bool { return v.Ended }); over || p.client == nil {
+		open = 0
+	}
 	patience := p.book.patience()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	wait, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := p.server.WaitFor(ctx, func(s simulator.State) bool { return len(s.Connections) == 0 })
-	if errors.Is(err, context.DeadlineExceeded) {
+	err := p.server.WaitFor(wait, func(s simulator.State) bool { return len(s.Connections) <= open })
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		p.book.ranOut("the transport to close its connection", patience)
 		return nil
 	}
 	return err
 }
 
-func (p *process) Publish(_ context.Context, n int) error {
+func (p *process) Publish(ctx context.Context, n int) error {
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
 	kind := p.setup.Changes
 	if kind == "" {
 		kind = simulator.AutoUpsert
@@ -159,17 +167,34 @@ func (p *process) Trim(_ context.Context, keep int) error {
 	return p.server.Do(func(s *simulator.Simulator, now simulator.Now) error { return s.Trim(now, keep) })
 }
 
-func (p *process) Restart(_ context.Context, head event.Seq, another bool) error {
-	return p.server.Do(func(s *simulator.Simulator, now simulator.Now) error {
+// Restart waits until the connections that it ends have ended at the server.
+func (p *process) Restart(ctx context.Context, head event.Seq, another bool) error {
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	cuts := p.count(func(v *View) int { return v.Cuts }) + len(p.server.State().Connections)
+	err := p.server.Do(func(s *simulator.Simulator, now simulator.Now) error {
 		return s.Restart(now, simulator.Restart{Head: head, Epoch: another})
 	})
+	if err != nil {
+		return err
+	}
+	return p.Until(ctx, "the server to end its connections", func(v *View) bool { return v.Cuts >= cuts })
+}
+
+// count reads a number of the trace so far.
+func (p *process) count(of func(*View) int) (n int) {
+	p.book.look(func(v *View) bool { n = of(v); return true })
+	return n
 }
 
 func (p *process) Fault(_ context.Context, f simulator.Fault) error { return p.server.Add(f) }
 
 func (p *process) Cut(ctx context.Context) error {
-	cuts := 0
-	p.book.look(func(v *View) bool { cuts = v.Cuts; return true })
+	cuts := p.count(func(v *View) int { return v.Cuts })
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
 	if err := p.Fault(ctx, simulator.Fault{Name: "cut"}); err != nil {
 		return err
 	}
@@ -223,7 +248,7 @@ func (p *process) Close() error {
 		errs = append(errs, p.over(context.Background()))
 	}
 	if p.server != nil {
-		errs = append(errs, p.quiet())
+		errs = append(errs, p.settle(context.Background()))
 	}
 	p.book.seal()
 	if p.plugin != nil {
@@ -279,8 +304,7 @@ func (p *process) KillPlugin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	exits, waits := 0, 0
-	p.book.look(func(v *View) bool { exits, waits = v.Exits, v.Waits; return true })
+	exits, waits := p.count(func(v *View) int { return v.Exits }), p.count(func(v *View) int { return v.Waits })
 	if err := proc.Kill(); err != nil {
 		return fmt.Errorf("kill the plugin: %w", err)
 	}
