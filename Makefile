@@ -47,9 +47,9 @@ lint: ## gofmt, vet, go mod tidy and the import fences
 
 generate: ## regenerate the protobuf code (needs protoc)
 	@command -v protoc >/dev/null || { echo "make generate needs protoc (Debian: protobuf-compiler)"; exit 1; }
-	@protoc -I core/plugin/wire --plugin=protoc-gen-go=$$($(GO) tool -n protoc-gen-go) --plugin=protoc-gen-go-grpc=$$($(GO) tool -n protoc-gen-go-grpc) \
+	@protoc -I core/plugin/wire/proto --plugin=protoc-gen-go=$$($(GO) tool -n protoc-gen-go) --plugin=protoc-gen-go-grpc=$$($(GO) tool -n protoc-gen-go-grpc) \
 	  --go_out=. --go_opt=module=github.com/conform-dev/conform --go-grpc_out=. --go-grpc_opt=module=github.com/conform-dev/conform \
-	  core/plugin/wire/*.proto
+	  conform/transport/v1/transport.proto
 
 ledger: build ## check the contract ledger
 	@$(BIN) ledger check

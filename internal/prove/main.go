@@ -78,7 +78,7 @@ var after = regexp.MustCompile(`failed after ([0-9]+) tests`)
 
 // byModel runs the comparison with the reference model on the broken gate.
 func byModel(overlay string) (said string, found bool) {
-	text, err := command("go", "test", "-overlay", overlay, "-count=1", "-run", "^TestAgreesWithOracle$", "./core/gate", "-lives", modelLives)
+	text, err := command("go", "test", "-overlay", overlay, "-count=1", "-run", "^TestAgreesWithOracle$", "./core/gate", "-lives", modelLives, "-rapid.nofailfile")
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
