@@ -64,10 +64,21 @@ func Write(dir string, run Run, red *Redactor) error {
 	return nil
 }
 
-// Check says whether Write could use dir: nil, or an error for people. A command calls it before a run.
+// Check says whether Write could use dir: nil, or an error for people. A command calls it before a run, so that nobody
+// waits for a report that then has no place. It makes the folder above dir if that is missing, and leaves nothing else.
 func Check(dir string) error {
-	_, err := replaceable(filepath.Clean(dir))
-	return err
+	dir = filepath.Clean(dir)
+	if _, err := replaceable(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(dir), ".conform-report-*")
+	if err != nil {
+		return err
+	}
+	return os.Remove(temp)
 }
 
 // replaceable says whether there is a folder in the place of dir that may go.
