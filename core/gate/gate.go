@@ -184,5 +184,8 @@ func (g *Gate) Held() (h Held, ok bool) { return g.held, g.has }
 // RecentIDs copies the remembered ids, oldest first, for a caller that persists them itself (facts 2.9).
 func (g *Gate) RecentIDs() []string { return g.ids.list() }
 
+// RecentIDCount is how many ids are remembered.
+func (g *Gate) RecentIDCount() int { return g.ids.n }
+
 // Bounds are the limits in force: the configuration with its defaults filled in.
 func (g *Gate) Bounds() Config { return g.cfg }

@@ -180,6 +180,9 @@ func (s *Session) Held() (gate.Held, bool) { return s.g.Held() }
 // RecentIDs copies the gate's event ids, oldest first.
 func (s *Session) RecentIDs() []string { return s.g.RecentIDs() }
 
+// RecentIDCount is how many event ids the gate remembers.
+func (s *Session) RecentIDCount() int { return s.g.RecentIDCount() }
+
 // SourceVersion is the source version that positions accepted from now on belong to (D-41). A driver reads it together
 // with Due.Save.
 func (s *Session) SourceVersion() string { return s.version }

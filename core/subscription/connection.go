@@ -175,6 +175,9 @@ func (c *connection) down(sig transport.Signal) {
 
 func (c *connection) say(sig transport.Signal) {
 	s := c.s
+	if sig.Kind == transport.Heartbeat {
+		s.telemetry.hear(drive.HeartbeatInput)
+	}
 	s.locked(func(now session.Now) {
 		if s.rec != nil {
 			s.rec.Signal(now, c.epoch, sig)

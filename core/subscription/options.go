@@ -40,6 +40,9 @@ type config struct {
 	jitter   func(n int) int
 	wall     func() int64
 	observe  func(trace.Record)
+
+	telemetry  func(Sample)
+	staleAfter *time.Duration
 }
 
 // WithEndpoint sets the absolute URL to follow.
@@ -114,6 +117,9 @@ func configure(opts []Option) (*config, error) {
 	}
 	c.policy.Notes = c.observe != nil
 	c.gate.Saves = c.store != nil
+	if err := c.checkTelemetry(); err != nil {
+		return nil, err
+	}
 	if c.scope == nil {
 		if c.store != nil || c.from != nil {
 			return nil, errors.New("subscription: a store or a checkpoint needs a context (WithContext)")

@@ -34,6 +34,8 @@ type Subscription struct {
 	base  context.Context // the caller's, without its end: that goes through the session, so that it counts as one
 	rec   *drive.Recorder
 
+	telemetry *telemetry // nil unless somebody listens
+
 	mu    sync.Mutex
 	room  *sync.Cond // signalled when the gate may have room, or a connection ended
 	ses   *session.Session
@@ -49,7 +51,7 @@ type Subscription struct {
 	workCancel context.CancelFunc
 	forgetting chan struct{} // closed when the store has forgotten; nil if it never had to
 
-	contained atomic.Uint64 // panics of the observer
+	contained atomic.Uint64 // panics of observer and telemetry
 
 	running sync.WaitGroup
 	over    chan struct{} // the session has ended
@@ -93,6 +95,9 @@ func Open(ctx context.Context, t transport.Transport, apply Apply, opts ...Optio
 				s.contained.Add(1)
 			}
 		})
+	}
+	if cfg.telemetry != nil {
+		s.telemetry = &telemetry{wake: make(chan struct{}, 1)}
 	}
 	if err := s.prepare(ctx, policy); err != nil {
 		return nil, err
@@ -144,6 +149,9 @@ func (s *Subscription) launch(ctx context.Context) {
 	})
 	s.timer.Stop()
 	s.running.Go(s.worker)
+	if s.telemetry != nil {
+		s.running.Go(s.tell)
+	}
 	s.step(func(now session.Now) { s.ses.Open(now) })
 	stop := context.AfterFunc(ctx, func() {
 		s.step(func(now session.Now) { s.ses.Close(now, event.Cancelled) })
@@ -171,6 +179,9 @@ func (s *Subscription) locked(input func(session.Now)) {
 	due := s.ses.Take()
 	if s.rec != nil {
 		s.rec.Due(now, &due)
+	}
+	if s.telemetry != nil {
+		s.telemetry.look(s, now, &due)
 	}
 	if due.Abort && s.workCancel != nil {
 		s.workCancel()
@@ -227,7 +238,8 @@ func (s *Subscription) Observation() session.Observation {
 	return s.ses.Observe(s.now())
 }
 
-// Contained counts panics of the observer that were caught (D-24).
+// Contained counts panics that were caught: of the observer, of the telemetry callback, and of the clock when a sample
+// asked it (D-24).
 func (s *Subscription) Contained() uint64 { return s.contained.Load() }
 
 // RequireResnapshot makes the source send everything anew; see session.Require for reasons.

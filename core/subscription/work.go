@@ -117,6 +117,7 @@ func (s *Subscription) result(j job, err error) {
 		if s.rec != nil && !j.withhold && j.ctx.Err() == nil {
 			s.rec.Wrote(s.now(), j.seq, err)
 		}
+		s.telemetry.hear(drive.SavedInput)
 		s.locked(func(now session.Now) { s.ses.Saved(now, err) })
 	case clock != nil:
 		s.locked(func(now session.Now) { s.ses.Fail(now, event.DeliveryFailed) })
