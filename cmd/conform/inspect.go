@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ Exit code 1: an event was above the limit, and nothing behind it was read.`,
 			return inspected(inspect.SSE(interruptible(c.Context(), c.InOrStdin()), c.OutOrStdout(), maxEventBytes))
 		},
 	}
-	c.Flags().IntVar(&maxEventBytes, "max-event-bytes", sse.DefaultMaxEventBytes, "longest line and event in bytes, at most 67108864")
+	c.Flags().IntVar(&maxEventBytes, "max-event-bytes", sse.DefaultMaxEventBytes, fmt.Sprintf("longest line and event in bytes, at most %d", sse.CeilingMaxEventBytes))
 	return c
 }
 
