@@ -112,6 +112,21 @@ Feature: Every change arrives once and in order, or the client starts over
     And request 4 asked for a snapshot
     And the consumer's records equal the feed's
 
+  @GATE-003 @virtual @process
+  Scenario: The application was closed over night
+    The position in its store is dead in the morning. Asking for it again and again would keep it from ever starting.
+
+    Given a stored position at 5
+    When 2 changes are published
+    And the server forgets all but the last 1 change
+    And the client follows the feed
+    And everything published has arrived
+    Then the position of 5 was sent 1 time
+    And request 2 asked for a snapshot
+    And the consumer has seen exactly: snapshot 7
+    And the consumer's records equal the feed's
+    And the store holds 7
+
   @GATE-004 @virtual @process
   Scenario: A cache answers with an old snapshot
     The whole map would go back in time and stay there.

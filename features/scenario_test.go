@@ -1,6 +1,7 @@
 package features
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/features/steps"
 )
 
 // TestScenarios: the list is known without running anything, and a scenario is named by its place.
@@ -58,6 +60,24 @@ func TestScenarioFaults(t *testing.T) {
 				t.Fatalf("error %v, want one with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestPhrasesAreUsed: a phrase that no scenario needs is one too many to learn.
+func TestPhrasesAreUsed(t *testing.T) {
+	sources, err := Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range steps.Phrases() {
+		re := regexp.MustCompile(`(?m)^\s*(?:Given|When|Then|And) ` + p + `$`)
+		used := false
+		for _, text := range sources {
+			used = used || re.Match(text)
+		}
+		if !used {
+			t.Errorf("nobody says %q", p)
+		}
 	}
 }
 

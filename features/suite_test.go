@@ -64,6 +64,25 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// TestLedgerFits: every row has its scenarios in every lane that it asks for, and every scenario a row.
+func TestLedgerFits(t *testing.T) {
+	rows, err := ledger.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := features.Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []ledger.Scenario
+	for _, s := range found {
+		all = append(all, ledger.Scenario{Name: s.Name, File: s.File, Line: s.Line, Tags: s.Tags})
+	}
+	for _, p := range rows.Check(all) {
+		t.Error(p)
+	}
+}
+
 // TestSameTwice: the same schedule gives the same canonical trace, in both lanes (D-65).
 func TestSameTwice(t *testing.T) {
 	for _, lane := range []trace.Lane{trace.Virtual, trace.Process} {

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/host"
 	"github.com/conform-dev/conform/core/subscription"
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/simulator"
 	"github.com/conform-dev/conform/simulator/serve"
 	"github.com/conform-dev/conform/simulator/world"
@@ -108,6 +107,10 @@ func (p *process) options() []subscription.Option {
 		o = append(o, subscription.WithMaxPending(g.MaxPending), subscription.WithMaxIDs(g.MaxIDs), subscription.WithSaveEvery(g.SaveEvery))
 	}
 	return o
+}
+
+func credentials(context.Context, bool) (transport.Credential, string, error) {
+	return world.Credential(), "", nil
 }
 
 // jitter is that of the schedule: the waits of a scenario are the same ones in every run.
@@ -258,57 +261,4 @@ func (p *process) Close() error {
 		errs = append(errs, p.server.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// canaryVariable is put into this program's environment while a transport is started: nothing of it may be seen there.
-const canaryVariable = "CONFORM_CANARY_TOKEN"
-
-// launch starts the transport's process and looks at the environment that it got.
-func (p *process) launch(ctx context.Context) (err error) {
-	if err := os.Setenv(canaryVariable, world.Canary); err != nil {
-		return err
-	}
-	defer os.Unsetenv(canaryVariable)
-	command := p.opt.Plugin
-	command.OnEvent = p.heard
-	if p.plugin, err = host.Start(ctx, command); err != nil {
-		return err
-	}
-	r := trace.New(trace.Plugin, trace.PluginMeasured)
-	r.Args = map[string]string{"environment-canary": environment(p.plugin.PID())}
-	p.book.add(r)
-	return nil
-}
-
-// heard writes what happens to the transport's process. What it printed last is part of it when it died by itself.
-func (p *process) heard(e host.Event) {
-	kind, ok := map[host.EventKind]trace.Kind{host.Started: trace.PluginStarted, host.Exited: trace.PluginExited,
-		host.Refused: trace.PluginRefused}[e.Kind]
-	if !ok {
-		return
-	}
-	r := trace.New(trace.Plugin, kind)
-	r.Detail = e.Status
-	if e.Detail != "" {
-		r.Detail = e.Detail
-	}
-	if e.PID != 0 {
-		r.Args = map[string]string{"pid": strconv.Itoa(e.PID)}
-	}
-	p.book.add(r)
-}
-
-// KillPlugin waits until the process is gone and the session knows.
-func (p *process) KillPlugin(ctx context.Context) error {
-	proc, err := os.FindProcess(p.plugin.PID())
-	if err != nil {
-		return err
-	}
-	exits, waits := p.count(func(v *View) int { return v.Exits }), p.count(func(v *View) int { return v.Waits })
-	if err := proc.Kill(); err != nil {
-		return fmt.Errorf("kill the plugin: %w", err)
-	}
-	return p.Until(ctx, "the plugin's process to be gone", func(v *View) bool {
-		return v.Exits > exits && (v.Waits > waits || v.Ended)
-	})
 }

@@ -18,12 +18,10 @@ type View struct {
 	Resolved int // deliveries
 	Offered  int // events offered to the gate
 	Waits    int
-	Observed string
 	Ended    bool
 	Starts   int // of the plugin's process
 	Exits    int
 	Stopped  map[string]int // deliveries by reason
-	Faults   map[string]int // faults that struck, by name
 	Cuts     int            // connections that the server ended
 
 	// Up: a connection stands that goes on from a position the server vouched for, or that has brought its snapshot.
@@ -33,7 +31,7 @@ type View struct {
 
 // NewView is the view of an empty trace.
 func NewView() *View {
-	return &View{Head: event.NoSeq, Applied: event.NoSeq, Stopped: map[string]int{}, Faults: map[string]int{}}
+	return &View{Head: event.NoSeq, Applied: event.NoSeq, Stopped: map[string]int{}}
 }
 
 // Add folds in one record.
@@ -49,8 +47,6 @@ func (v *View) Add(r *trace.Record) {
 			v.Head = r.Seq
 		case trace.ServerRequest:
 			v.Requests++
-		case trace.ServerFault:
-			v.Faults[r.Detail]++
 		case trace.ServerClosed:
 			if r.Detail != "gone" { // of one that the client left it may be told late
 				v.Cuts++
@@ -70,7 +66,7 @@ func (v *View) Add(r *trace.Record) {
 func (v *View) gate(r *trace.Record) {
 	switch r.Kind {
 	case trace.GateStart:
-		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Faults: v.Faults, Cuts: v.Cuts,
+		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Cuts: v.Cuts,
 			Applied: r.Seq, Stopped: map[string]int{}, Phase: r.Phase}
 	case trace.GateEnqueue:
 		v.Offered++
@@ -105,8 +101,6 @@ func (v *View) session(r *trace.Record) {
 	case trace.SessionWait:
 		v.Waits++
 		v.Up, v.fresh = false, false
-	case trace.SessionObserved:
-		v.Observed = r.Status
 	case trace.SessionEnd:
 		v.Ended, v.Up = true, false
 	}

@@ -103,9 +103,6 @@ func (w *World) act(a Action) error {
 // Blocked says whether the consumer stands still.
 func (w *World) Blocked() bool { return w.consumer.held != nil }
 
-// Running says whether a client is there that has not ended.
-func (w *World) Running() bool { return w.client != nil && !w.client.over }
-
 // replay runs jobs until a is due, and then does it.
 func (w *World) replay(a Action) error {
 	if err := w.reach(a.Steps, a.Micros); err != nil {

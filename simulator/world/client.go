@@ -78,9 +78,6 @@ func (c *client) drain() {
 		now := c.w.clock()
 		d := c.s.Take()
 		c.rec.Due(now, &d)
-		if d.Abort {
-			c.w.consumer.aborted = true
-		}
 		if d.Apply != nil {
 			c.w.apply(c, d.Apply)
 		}

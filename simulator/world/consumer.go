@@ -14,11 +14,10 @@ var errPlanned = errors.New("planned failure")
 // consumer is the application: it keeps the feed's rows. It outlives its client, as a database does. It takes no notice of
 // being cancelled: what it has begun it ends, and its effect stands.
 type consumer struct {
-	rows    *simulator.Rows
-	blocks  map[event.Seq]bool
-	fails   map[event.Seq]bool
-	held    func() // goes on with the event it stands still at
-	aborted bool
+	rows   *simulator.Rows
+	blocks map[event.Seq]bool
+	fails  map[event.Seq]bool
+	held   func() // goes on with the event it stands still at
 }
 
 func (c *consumer) init(s *Setup) (err error) {
@@ -29,7 +28,6 @@ func (c *consumer) init(s *Setup) (err error) {
 
 // apply gives ev to the consumer; its answer comes after a while.
 func (w *World) apply(c *client, ev *event.Event) {
-	w.consumer.aborted = false
 	took := micros(w.applies.take(0))
 	seq := ev.Pos.Seq
 	finish := func() { w.in(took, func() { w.applied(c, ev) }) }

@@ -74,9 +74,6 @@ func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
 // Now is the virtual time since the start.
 func (w *World) Now() time.Duration { return w.now }
 
-// Steps is how many jobs were run.
-func (w *World) Steps() uint64 { return w.steps }
-
 // Records is the trace so far.
 func (w *World) Records() []trace.Record { return w.log.Records() }
 

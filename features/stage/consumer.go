@@ -1,30 +1,18 @@
 package stage
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"os"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/conform-dev/conform/core/checkpoint"
 	"github.com/conform-dev/conform/core/event"
-	keep "github.com/conform-dev/conform/core/store"
-	"github.com/conform-dev/conform/core/store/memory"
 	"github.com/conform-dev/conform/core/trace"
-	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/simulator"
-	"github.com/conform-dev/conform/simulator/world"
 )
 
 // errPlanned is what a consumer or a store says that was told to fail.
 var errPlanned = errors.New("planned failure")
-
-func credentials(context.Context, bool) (transport.Credential, string, error) {
-	return world.Credential(), "", nil
-}
 
 // consumer is the application of the process lane. It takes no notice of being cancelled: what it has begun it ends, and
 // its effect stands.
@@ -130,56 +118,4 @@ func (c *consumer) release() {
 		close(c.gate)
 		c.gate, c.moved = make(chan struct{}), make(chan struct{})
 	}
-}
-
-// store is the shipped memory store, and fails where it was told to.
-type store struct {
-	keep.Store
-	mu    sync.Mutex
-	fails map[event.Seq]bool
-}
-
-func newStore(ctx context.Context, s *Setup) (*store, error) {
-	under, err := memory.New(keep.Config{})
-	if err != nil {
-		return nil, err
-	}
-	if c := s.Checkpoint(); c != nil {
-		c.SavedAt = time.Now().Add(-time.Minute).UnixMilli()
-		if err := under.Save(ctx, *c); err != nil {
-			return nil, err
-		}
-	}
-	return &store{Store: under, fails: map[event.Seq]bool{}}, nil
-}
-
-// Save is the store's, or the failure that was planned for this position.
-func (s *store) Save(ctx context.Context, c checkpoint.Checkpoint) error {
-	s.mu.Lock()
-	fail := s.fails[c.Resume.Seq]
-	delete(s.fails, c.Resume.Seq)
-	s.mu.Unlock()
-	if fail {
-		return errPlanned
-	}
-	return s.Store.Save(ctx, c)
-}
-
-func (s *store) fail(seq event.Seq) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fails[seq] = true
-}
-
-// environment says whether the canary of this program's environment stands in that of process pid, as the system shows it:
-// absent, present, or why it cannot be told.
-func environment(pid int) string {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	switch {
-	case err != nil:
-		return "unknown: this system does not show it"
-	case bytes.Contains(env, []byte(world.Canary)):
-		return "present"
-	}
-	return "absent"
 }
