@@ -9,13 +9,13 @@ import (
 	"github.com/conform-dev/conform/core/session"
 )
 
-// stopGrace is how long Wait waits for what still runs after the session has ended: the consumer, the store, the transport.
-// All of them were cancelled; one that does not hear it must not hang its caller.
+// stopGrace is how long Wait waits for what still runs after the session has ended: the consumer, the store, the transport, the
+// reader of telemetry. All of them but the last were cancelled; one that does not hear it must not hang its caller.
 const stopGrace = 10 * time.Second
 
 // ErrStuck is in what Wait returns when the consumer, the store or the transport did not return within 10 s of the end,
-// though its context was cancelled. It may still run.
-var ErrStuck = errors.New("subscription: something still runs 10s after its context was cancelled")
+// though its context was cancelled, or telemetry was not read to its end. It may still run.
+var ErrStuck = errors.New("subscription: something still runs 10s after the end")
 
 // EndError says how a subscription ended that was not to end.
 type EndError struct {

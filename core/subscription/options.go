@@ -92,8 +92,9 @@ func WithPolicy(p session.Policy) Option { return func(c *config) { c.policy = p
 // (D-19). For hosts without flow control, and to try overflow.
 func WithArrival() Option { return func(c *config) { c.arrival = true } }
 
-// WithClock replaces the wall clock, in unix milliseconds, that dates checkpoints. A clock that panics ends the
-// subscription with delivery-failed (D-24).
+// WithClock replaces the wall clock, in unix milliseconds, that dates checkpoints and tells telemetry their age. A
+// clock that panics when an event is dated ends the subscription with delivery-failed (D-24). It is asked on one goroutine
+// at a time, with no lock held that a method of Subscription needs.
 func WithClock(now func() int64) Option { return func(c *config) { c.wall = now } }
 
 // WithJitter replaces the draw of the n-th retry's jitter: 0 to 500 permille of the delay (D-34).

@@ -63,6 +63,8 @@ type telemetry struct {
 	missed  uint64
 	over    bool          // the last moment was taken
 	wake    chan struct{} // full while somebody should look into the ring
+
+	asking sync.Mutex // held while the wall clock is asked: a clock of the caller's may keep a state
 }
 
 // hear says what the input is that the session is about to get. Without telemetry it does nothing.
@@ -153,8 +155,8 @@ func (s *Subscription) clock(mono time.Duration) (at checkpoint.Clock) {
 	if d := s.cfg.staleAfter; d != nil {
 		at.Bounded, at.StaleAfter = true, d.Milliseconds()
 	}
-	var wall int64
-	if contain(func() { wall = s.cfg.wall() }) != nil {
+	wall, err := s.wall()
+	if err != nil {
 		s.contained.Add(1)
 		return at
 	}

@@ -105,7 +105,7 @@ func (s *Subscription) result(j job, err error) {
 	var wall int64
 	var clock error
 	if j.apply != nil && err == nil {
-		clock = contain(func() { wall = s.cfg.wall() })
+		wall, clock = s.wall()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,6 +125,16 @@ func (s *Subscription) result(j job, err error) {
 	default:
 		s.locked(func(now session.Now) { now.Wall = wall; s.ses.Applied(now, err) })
 	}
+}
+
+// wall asks the wall clock, on one goroutine at a time.
+func (s *Subscription) wall() (ms int64, err error) {
+	if s.telemetry != nil { // otherwise the worker alone asks
+		s.telemetry.asking.Lock()
+		defer s.telemetry.asking.Unlock()
+	}
+	err = contain(func() { ms = s.cfg.wall() })
+	return ms, err
 }
 
 // forget makes the store drop its record. The next connection and the next save wait for it; the session sees to it that
