@@ -11,7 +11,20 @@ import (
 )
 
 // BenchmarkFollow measures one event on its way from an in-process transport through session, gate and consumer.
-func BenchmarkFollow(b *testing.B) {
+func BenchmarkFollow(b *testing.B) { follow(b) }
+
+// BenchmarkFollowTelemetry is the same with a reader of samples that keeps up as well as it can: what it takes from delivery
+// is the copy of a moment, and a share of the processor.
+func BenchmarkFollowTelemetry(b *testing.B) {
+	var last subscription.Sample
+	follow(b, subscription.WithContext(testContext()), subscription.WithTelemetry(func(s subscription.Sample) { last = s }))
+	if last.Accepted != uint64(b.N) {
+		b.Fatalf("the last sample shows %d of %d events", last.Accepted, b.N)
+	}
+	b.ReportMetric(float64(last.Missed)/float64(b.N), "missed/op")
+}
+
+func follow(b *testing.B, opts ...subscription.Option) {
 	docs := make([][]byte, b.N)
 	for i := range docs {
 		kind := "delta"
@@ -37,7 +50,7 @@ func BenchmarkFollow(b *testing.B) {
 			close(all)
 		}
 		return nil
-	})
+	}, opts...)
 	if err != nil {
 		b.Fatal(err)
 	}
