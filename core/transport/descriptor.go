@@ -15,6 +15,7 @@ type Descriptor struct {
 	Heartbeats bool
 	Watermarks bool
 	Options    []Option
+	Takes      []Take // what of an attempt it can make use of beside what every transport must
 }
 
 // Freshness is how news arrives: push or poll.

@@ -17,6 +17,11 @@ type Attempt struct {
 	Resume     event.Position // event.NoPosition asks for a snapshot
 	Credential Credential     // one header at most; its value is never logged
 	Options    map[string]string
+
+	// What only some endpoints need; a transport gets it only if its descriptor says that it takes it.
+	Headers []ExtraHeader
+	TLS     TLS
+	Proxy   Secret // URL of the proxy to go through, with its password if it has one; empty goes direct
 }
 
 // Credential is one request header. The zero value sends none.

@@ -191,7 +191,7 @@ func TestAttemptsThatAreNotMade(t *testing.T) {
 		{"userinfo", func(a *transport.Attempt) { a.Endpoint = "http://u:" + secret + "@host/" }, "must not hold user or password"},
 		{"header name", func(a *transport.Attempt) { a.Credential.Header = "X Y" }, "its header is no header name"},
 		{"no header name", func(a *transport.Attempt) { a.Credential.Header = "" }, "its header is no header name"},
-		{"reserved header", func(a *transport.Attempt) { a.Credential.Header = "last-event-id" }, "header Last-Event-Id is not for credentials"},
+		{"reserved header", func(a *transport.Attempt) { a.Credential.Header = "last-event-id" }, "header Last-Event-Id names a position"},
 		{"line end in the value", func(a *transport.Attempt) { a.Credential.Value = secret + "\r\nX: y" }, "its value holds a byte"},
 		{"empty value", func(a *transport.Attempt) { a.Credential.Value = "" }, "its value is empty"},
 		{"cursor with a line end", func(a *transport.Attempt) { a.Resume.Cursor = "a\nb" }, "gap resume-unsupported (position-unsendable)"},

@@ -27,6 +27,9 @@ func newRequest(a transport.Attempt, set settings) (transport.Request, *url.URL,
 	if err := a.Query.Check(); err != nil {
 		return transport.Request{}, nil, err
 	}
+	if err := a.CheckAccess(); err != nil {
+		return transport.Request{}, nil, err
+	}
 	header := transport.Header{
 		"Accept":          {"text/event-stream"},
 		"Accept-Encoding": {"identity"}, // a coder between us and the server would hold events back to fill its blocks
@@ -35,10 +38,13 @@ func newRequest(a transport.Attempt, set settings) (transport.Request, *url.URL,
 	if err := addCredential(header, a.Credential); err != nil {
 		return transport.Request{}, nil, err
 	}
+	for _, h := range a.Headers { // checked above
+		header[transport.CanonicalHeader(h.Name)] = []string{h.Value.Reveal()}
+	}
 	at := event.NoPosition
 	switch cursor := a.Resume.Cursor; {
 	case cursor == "":
-	case len(cursor) > maxPositionBytes, set.byHeader && !isHeaderValue(cursor):
+	case len(cursor) > maxPositionBytes, set.byHeader && !transport.IsHeaderValue(cursor):
 		return transport.Request{}, nil, errUnsendable
 	case set.byHeader:
 		header["Last-Event-Id"] = []string{cursor} // the canonical form; names of headers have no case
@@ -72,57 +78,24 @@ func parseEndpoint(endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// reserved are the headers that a credential must not stand in for: they carry the request itself.
-var reserved = map[string]bool{"Accept": true, "Accept-Encoding": true, "Cache-Control": true, "Last-Event-Id": true, "Host": true,
-	"Connection": true, "Content-Length": true, "Transfer-Encoding": true, "Te": true, "Trailer": true, "Upgrade": true}
-
 func addCredential(header transport.Header, c transport.Credential) error {
 	if c == (transport.Credential{}) {
 		return nil
 	}
-	name := canonical(c.Header)
+	name := transport.CanonicalHeader(c.Header)
+	why, credential := transport.Reserved(name)
 	switch {
 	case name == "":
 		return errors.New("credential: its header is no header name")
-	case reserved[name]:
-		return fmt.Errorf("credential: header %s is not for credentials", name)
+	case why != "" && !credential:
+		return fmt.Errorf("credential: header %s %s", name, why)
 	case c.Value == "":
 		return errors.New("credential: its value is empty")
-	case !isHeaderValue(c.Value.Reveal()):
+	case !transport.IsHeaderValue(c.Value.Reveal()):
 		return errors.New("credential: its value holds a byte that no header may hold, or begins or ends with white space")
 	}
 	header[name] = []string{c.Value.Reveal()}
 	return nil
-}
-
-// canonical writes a header name as net/http does, empty if it is none (RFC 9110, token).
-func canonical(name string) string {
-	b := []byte(name)
-	upper := true
-	for i, c := range b {
-		switch {
-		case isLetter(c) && upper:
-			b[i] = c &^ 0x20
-		case isLetter(c):
-			b[i] = c | 0x20
-		case c >= '0' && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return ""
-		}
-		upper = c == '-'
-	}
-	return string(b)
-}
-
-// isHeaderValue says whether v arrives as it is when it is sent as a header: no control byte, and no white space around it,
-// which receivers take off.
-func isHeaderValue(v string) bool {
-	for i := range len(v) {
-		if c := v[i]; c < ' ' && c != '\t' || c == 0x7F {
-			return false
-		}
-	}
-	return strings.Trim(v, " \t") == v
 }
 
 // sameOrigin compares scheme, host and port; the port of the scheme may be left out.

@@ -14,12 +14,22 @@ import (
 // FromAttempt is what the host sends. It fails, naming the member, for text that protobuf cannot carry and for more than MaxOpen
 // bytes in all.
 func FromAttempt(a transport.Attempt) (*pb.HostFrame, error) {
+	if err := a.CheckAccess(); err != nil {
+		return nil, err
+	}
 	open := &pb.OpenRequest{
 		Epoch:    a.Epoch,
 		Endpoint: a.Endpoint,
 		Query:    fromQuery(a.Query),
 		Resume:   fromPosition(a.Resume),
 		Options:  a.Options,
+		Proxy:    a.Proxy.Reveal(),
+	}
+	for _, h := range a.Headers {
+		open.Headers = append(open.Headers, &pb.Header{Name: h.Name, Value: h.Value.Reveal()})
+	}
+	if t := a.TLS; t != (transport.TLS{}) {
+		open.Tls = &pb.Tls{Ca: t.CA, Certificate: t.Certificate, Key: t.Key.Reveal(), ServerName: t.ServerName}
 	}
 	if a.Credential.Header != "" {
 		open.Credential = &pb.Credential{Header: a.Credential.Header, Value: a.Credential.Value.Reveal()}
@@ -43,7 +53,7 @@ func ToAttempt(f *pb.HostFrame) (transport.Attempt, error) {
 	if err != nil {
 		return transport.Attempt{}, err
 	}
-	return transport.Attempt{
+	a := transport.Attempt{
 		Epoch:    open.GetEpoch(),
 		Endpoint: open.GetEndpoint(),
 		Query:    toQuery(open.GetQuery()),
@@ -53,7 +63,16 @@ func ToAttempt(f *pb.HostFrame) (transport.Attempt, error) {
 			Value:  transport.Secret(open.GetCredential().GetValue()),
 		},
 		Options: open.GetOptions(),
-	}, nil
+		TLS: transport.TLS{
+			CA: open.GetTls().GetCa(), Certificate: open.GetTls().GetCertificate(), Key: transport.Secret(open.GetTls().GetKey()),
+			ServerName: open.GetTls().GetServerName(),
+		},
+		Proxy: transport.Secret(open.GetProxy()),
+	}
+	for _, h := range open.GetHeaders() {
+		a.Headers = append(a.Headers, transport.ExtraHeader{Name: h.GetName(), Value: transport.Secret(h.GetValue())})
+	}
+	return a, a.CheckAccess()
 }
 
 // checkOpen bounds the frame as a whole; single members need no limit of their own.

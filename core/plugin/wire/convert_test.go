@@ -38,6 +38,9 @@ func TestAttemptCrossesUnchanged(t *testing.T) {
 		Resume:     event.Position{Seq: event.MaxSeq, Cursor: "c", Watermark: "w", Timestamp: "t", DeltaToken: "d"},
 		Credential: transport.Credential{Header: "Authorization", Value: "Bearer x"},
 		Options:    map[string]string{"maxEventBytes": "1024"},
+		Headers:    []transport.ExtraHeader{{Name: "X-Tenant", Value: "t"}, {Name: "X-Key", Value: "k"}},
+		TLS:        transport.TLS{CA: "ca", Certificate: "cert", Key: "key", ServerName: "name.test"},
+		Proxy:      "http://u:p@proxy.test:3128",
 	}
 	zero := full
 	zero.Resume = event.Position{Seq: 0}
@@ -70,6 +73,21 @@ func TestAttemptIsChecked(t *testing.T) {
 	}
 	if _, err := FromAttempt(transport.Attempt{Endpoint: strings.Repeat("x", MaxOpen)}); err == nil {
 		t.Error("an oversize attempt was accepted")
+	}
+	for want, bad := range map[string]*pb.OpenRequest{
+		"headers: Host would send":        {Headers: []*pb.Header{{Name: "host", Value: "canary"}}},
+		"tls: the client certificate":     {Tls: &pb.Tls{Certificate: "canary"}},
+		"proxy: longer than 2048":         {Proxy: strings.Repeat("canary", 500)},
+		"the CA has 524289 bytes":         {Tls: &pb.Tls{Ca: strings.Repeat("x", transport.MaxCA+1)}},
+		"headers: 25 of them, the limit ": {Headers: make([]*pb.Header, transport.MaxHeaders+1)},
+	} {
+		_, err := ToAttempt(&pb.HostFrame{Frame: &pb.HostFrame_Open{Open: bad}})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := FromAttempt(transport.Attempt{Headers: []transport.ExtraHeader{{Name: "X", Value: "canary\n"}}}); err == nil || strings.Contains(err.Error(), "canary") {
+		t.Errorf("a header that cannot be sent: %v", err)
 	}
 	canary := transport.Attempt{Credential: transport.Credential{Header: "X", Value: "canary\xff"}}
 	if _, err := FromAttempt(canary); err == nil || strings.Contains(err.Error(), "canary") {
@@ -167,6 +185,7 @@ var sse = transport.Descriptor{
 		{Name: "maxEventBytes", Doc: "largest event", Default: "16777216", Ceiling: 67108864},
 		{Name: "idIs", Values: []string{"cursor", "eventId", "none"}, Default: "cursor"},
 	},
+	Takes: []transport.Take{transport.TakesTLS, transport.TakesHeaders, transport.TakesProxy},
 }
 
 func TestDescriptorCrossesUnchanged(t *testing.T) {
@@ -191,6 +210,8 @@ func TestDescriptorIsChecked(t *testing.T) {
 		"vouch 99 is unknown":               func(d *pb.Description) { d.Vouch = 99 },
 		"resume 6 is unknown":               func(d *pb.Description) { d.Resume = []pb.ResumeMode{6} },
 		"resume lists 6 modes":              func(d *pb.Description) { d.Resume = make([]pb.ResumeMode, 6) },
+		"takes 4 is unknown":                func(d *pb.Description) { d.Takes = []pb.Take{4} },
+		"takes lists 4":                     func(d *pb.Description) { d.Takes = make([]pb.Take, 4) },
 		"options lists 65":                  func(d *pb.Description) { d.Options = make([]*pb.Option, 65) },
 		"options[0].name is missing":        func(d *pb.Description) { d.Options[0].Name = "" },
 		"options[1].name is listed twice":   func(d *pb.Description) { d.Options[1].Name = d.Options[0].Name },

@@ -13,6 +13,7 @@ var (
 	orders    = []transport.Order{"", transport.ServerSequence, transport.RequestChain, transport.NoOrder}
 	baselines = []transport.Baseline{"", transport.BaselineSnapshot, transport.BaselinePosition, transport.NoBaseline}
 	modes     = []transport.Mode{"", transport.ByCursor, transport.ByWatermark, transport.ByTimestamp, transport.BySequence, transport.ByDeltaToken}
+	takes     = []transport.Take{"", transport.TakesHeaders, transport.TakesTLS, transport.TakesProxy}
 	vouches   = []transport.Vouch{"", transport.VouchFrame, transport.VouchImplicit, transport.NoVouch}
 )
 
@@ -58,6 +59,9 @@ func FromDescriptor(d transport.Descriptor) (*pb.Description, error) {
 	for _, m := range d.Resume {
 		out.Resume = append(out.Resume, pb.ResumeMode(enum(number("resume", modes, m))))
 	}
+	for _, t := range d.Takes {
+		out.Takes = append(out.Takes, pb.Take(enum(number("takes", takes, t))))
+	}
 	for _, o := range d.Options {
 		out.Options = append(out.Options, &pb.Option{Name: o.Name, Doc: o.Doc, Default: o.Default, Ceiling: o.Ceiling, Values: o.Values})
 	}
@@ -94,6 +98,15 @@ func ToDescriptor(in *pb.Description) (transport.Descriptor, error) {
 		m, err := word("resume", modes, int32(n))
 		f.note(err)
 		d.Resume = append(d.Resume, m)
+	}
+	if len(in.GetTakes()) >= len(takes) {
+		f.note(fmt.Errorf("takes lists %d, there are %d", len(in.GetTakes()), len(takes)-1))
+		return transport.Descriptor{}, f.err
+	}
+	for _, n := range in.GetTakes() {
+		t, err := word("takes", takes, int32(n))
+		f.note(err)
+		d.Takes = append(d.Takes, t)
 	}
 	options, err := toOptions(in.GetOptions())
 	f.note(err)

@@ -47,9 +47,9 @@ const (
 	Cause_THROTTLED Cause = 2
 	// 204: the server asks to stop for good.
 	Cause_SERVER_STOP Cause = 3
-	// 401, 403.
+	// 401, 403; or the server wants another client certificate, or one at all.
 	Cause_UNAUTHORIZED Cause = 4
-	// Another 4xx.
+	// Another 4xx; or a server or proxy that cannot be used as things are set up, such as a certificate that is not trusted.
 	Cause_REJECTED Cause = 5
 	// 200 with something that is not an event stream.
 	Cause_BAD_MEDIA_TYPE Cause = 6
@@ -112,6 +112,59 @@ func (Cause) EnumDescriptor() ([]byte, []int) {
 	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{0}
 }
 
+// Take is something that an attempt may bring along and that not every transport has a use for.
+type Take int32
+
+const (
+	Take_TAKE_UNSPECIFIED Take = 0
+	Take_TAKES_HEADERS    Take = 1
+	Take_TAKES_TLS        Take = 2
+	Take_TAKES_PROXY      Take = 3
+)
+
+// Enum value maps for Take.
+var (
+	Take_name = map[int32]string{
+		0: "TAKE_UNSPECIFIED",
+		1: "TAKES_HEADERS",
+		2: "TAKES_TLS",
+		3: "TAKES_PROXY",
+	}
+	Take_value = map[string]int32{
+		"TAKE_UNSPECIFIED": 0,
+		"TAKES_HEADERS":    1,
+		"TAKES_TLS":        2,
+		"TAKES_PROXY":      3,
+	}
+)
+
+func (x Take) Enum() *Take {
+	p := new(Take)
+	*p = x
+	return p
+}
+
+func (x Take) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Take) Descriptor() protoreflect.EnumDescriptor {
+	return file_conform_transport_v1_transport_proto_enumTypes[1].Descriptor()
+}
+
+func (Take) Type() protoreflect.EnumType {
+	return &file_conform_transport_v1_transport_proto_enumTypes[1]
+}
+
+func (x Take) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Take.Descriptor instead.
+func (Take) EnumDescriptor() ([]byte, []int) {
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{1}
+}
+
 // Freshness is how news arrives.
 type Freshness int32
 
@@ -146,11 +199,11 @@ func (x Freshness) String() string {
 }
 
 func (Freshness) Descriptor() protoreflect.EnumDescriptor {
-	return file_conform_transport_v1_transport_proto_enumTypes[1].Descriptor()
+	return file_conform_transport_v1_transport_proto_enumTypes[2].Descriptor()
 }
 
 func (Freshness) Type() protoreflect.EnumType {
-	return &file_conform_transport_v1_transport_proto_enumTypes[1]
+	return &file_conform_transport_v1_transport_proto_enumTypes[2]
 }
 
 func (x Freshness) Number() protoreflect.EnumNumber {
@@ -159,7 +212,7 @@ func (x Freshness) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Freshness.Descriptor instead.
 func (Freshness) EnumDescriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{1}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{2}
 }
 
 // Order is who numbers the events.
@@ -202,11 +255,11 @@ func (x Order) String() string {
 }
 
 func (Order) Descriptor() protoreflect.EnumDescriptor {
-	return file_conform_transport_v1_transport_proto_enumTypes[2].Descriptor()
+	return file_conform_transport_v1_transport_proto_enumTypes[3].Descriptor()
 }
 
 func (Order) Type() protoreflect.EnumType {
-	return &file_conform_transport_v1_transport_proto_enumTypes[2]
+	return &file_conform_transport_v1_transport_proto_enumTypes[3]
 }
 
 func (x Order) Number() protoreflect.EnumNumber {
@@ -215,7 +268,7 @@ func (x Order) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Order.Descriptor instead.
 func (Order) EnumDescriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{2}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{3}
 }
 
 // Baseline is what a stream starts from.
@@ -255,11 +308,11 @@ func (x Baseline) String() string {
 }
 
 func (Baseline) Descriptor() protoreflect.EnumDescriptor {
-	return file_conform_transport_v1_transport_proto_enumTypes[3].Descriptor()
+	return file_conform_transport_v1_transport_proto_enumTypes[4].Descriptor()
 }
 
 func (Baseline) Type() protoreflect.EnumType {
-	return &file_conform_transport_v1_transport_proto_enumTypes[3]
+	return &file_conform_transport_v1_transport_proto_enumTypes[4]
 }
 
 func (x Baseline) Number() protoreflect.EnumNumber {
@@ -268,7 +321,7 @@ func (x Baseline) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Baseline.Descriptor instead.
 func (Baseline) EnumDescriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{3}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{4}
 }
 
 // ResumeMode is a way to name the position from which a stream goes on.
@@ -314,11 +367,11 @@ func (x ResumeMode) String() string {
 }
 
 func (ResumeMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_conform_transport_v1_transport_proto_enumTypes[4].Descriptor()
+	return file_conform_transport_v1_transport_proto_enumTypes[5].Descriptor()
 }
 
 func (ResumeMode) Type() protoreflect.EnumType {
-	return &file_conform_transport_v1_transport_proto_enumTypes[4]
+	return &file_conform_transport_v1_transport_proto_enumTypes[5]
 }
 
 func (x ResumeMode) Number() protoreflect.EnumNumber {
@@ -327,7 +380,7 @@ func (x ResumeMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ResumeMode.Descriptor instead.
 func (ResumeMode) EnumDescriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{4}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{5}
 }
 
 // Vouch is how a server confirms a resume.
@@ -369,11 +422,11 @@ func (x Vouch) String() string {
 }
 
 func (Vouch) Descriptor() protoreflect.EnumDescriptor {
-	return file_conform_transport_v1_transport_proto_enumTypes[5].Descriptor()
+	return file_conform_transport_v1_transport_proto_enumTypes[6].Descriptor()
 }
 
 func (Vouch) Type() protoreflect.EnumType {
-	return &file_conform_transport_v1_transport_proto_enumTypes[5]
+	return &file_conform_transport_v1_transport_proto_enumTypes[6]
 }
 
 func (x Vouch) Number() protoreflect.EnumNumber {
@@ -382,7 +435,7 @@ func (x Vouch) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Vouch.Descriptor instead.
 func (Vouch) EnumDescriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{5}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{6}
 }
 
 type Signal_Kind int32
@@ -448,11 +501,11 @@ func (x Signal_Kind) String() string {
 }
 
 func (Signal_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_conform_transport_v1_transport_proto_enumTypes[6].Descriptor()
+	return file_conform_transport_v1_transport_proto_enumTypes[7].Descriptor()
 }
 
 func (Signal_Kind) Type() protoreflect.EnumType {
-	return &file_conform_transport_v1_transport_proto_enumTypes[6]
+	return &file_conform_transport_v1_transport_proto_enumTypes[7]
 }
 
 func (x Signal_Kind) Number() protoreflect.EnumNumber {
@@ -461,7 +514,7 @@ func (x Signal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Signal_Kind.Descriptor instead.
 func (Signal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{9, 0}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{11, 0}
 }
 
 // DescribeRequest is empty. What a host can do may be said here later.
@@ -585,7 +638,19 @@ type OpenRequest struct {
 	Credential *Credential `protobuf:"bytes,5,opt,name=credential,proto3" json:"credential,omitempty"`
 	// Settings by the names the description lists, already checked against it: unknown names and values above a ceiling are
 	// refused by the host before a stream opens.
-	Options       map[string]string `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Options map[string]string `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What follows is sent only to a plugin whose description says that it takes it. Certificates come as text: a plugin reads no
+	// file and no environment for them.
+	//
+	// Request headers beside the credential, at most 24, checked by the host: no header of the connection or of the request itself,
+	// none twice. They are secrets as the credential is: never logged, never sent to another origin, never to a proxy of an https
+	// endpoint.
+	Headers []*Header `protobuf:"bytes,7,rep,name=headers,proto3" json:"headers,omitempty"`
+	// Absent: trust what the system trusts, show no certificate.
+	Tls *Tls `protobuf:"bytes,8,opt,name=tls,proto3" json:"tls,omitempty"`
+	// URL of the proxy to go through, with user and password if it has them: a secret. Empty: go direct. The host has read its own
+	// environment for it (HTTPS_PROXY, NO_PROXY), which does not reach a plugin.
+	Proxy         string `protobuf:"bytes,9,opt,name=proxy,proto3" json:"proxy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -662,6 +727,154 @@ func (x *OpenRequest) GetOptions() map[string]string {
 	return nil
 }
 
+func (x *OpenRequest) GetHeaders() []*Header {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetTls() *Tls {
+	if x != nil {
+		return x.Tls
+	}
+	return nil
+}
+
+func (x *OpenRequest) GetProxy() string {
+	if x != nil {
+		return x.Proxy
+	}
+	return ""
+}
+
+// Header is one request header.
+type Header struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 128 bytes.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// At most 8 KiB.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Header) Reset() {
+	*x = Header{}
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Header) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Header) ProtoMessage() {}
+
+func (x *Header) ProtoReflect() protoreflect.Message {
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Header.ProtoReflect.Descriptor instead.
+func (*Header) Descriptor() ([]byte, []int) {
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Header) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Header) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// Tls says whom to trust and who we are. All certificates are PEM.
+type Tls struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Trusted instead of the system's, at most 512 KiB.
+	Ca string `protobuf:"bytes,1,opt,name=ca,proto3" json:"ca,omitempty"`
+	// The client certificate, leaf first, at most 64 KiB; and its key, not encrypted, at most 32 KiB: a secret.
+	Certificate string `protobuf:"bytes,2,opt,name=certificate,proto3" json:"certificate,omitempty"`
+	Key         string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	// The name that the server's certificate must carry, where that is not the endpoint's host.
+	ServerName    string `protobuf:"bytes,4,opt,name=server_name,json=serverName,proto3" json:"server_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tls) Reset() {
+	*x = Tls{}
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tls) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tls) ProtoMessage() {}
+
+func (x *Tls) ProtoReflect() protoreflect.Message {
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tls.ProtoReflect.Descriptor instead.
+func (*Tls) Descriptor() ([]byte, []int) {
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Tls) GetCa() string {
+	if x != nil {
+		return x.Ca
+	}
+	return ""
+}
+
+func (x *Tls) GetCertificate() string {
+	if x != nil {
+		return x.Certificate
+	}
+	return ""
+}
+
+func (x *Tls) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Tls) GetServerName() string {
+	if x != nil {
+		return x.ServerName
+	}
+	return ""
+}
+
 // Query is what a subscription asks for. Positions are no part of it.
 type Query struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -683,7 +896,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[3]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -695,7 +908,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[3]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -708,7 +921,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{3}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Query) GetSourceId() string {
@@ -782,7 +995,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[4]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -794,7 +1007,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[4]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -807,7 +1020,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{4}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Position) GetSequence() int64 {
@@ -856,7 +1069,7 @@ type Credential struct {
 
 func (x *Credential) Reset() {
 	*x = Credential{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[5]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1081,7 @@ func (x *Credential) String() string {
 func (*Credential) ProtoMessage() {}
 
 func (x *Credential) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[5]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1094,7 @@ func (x *Credential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credential.ProtoReflect.Descriptor instead.
 func (*Credential) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{5}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Credential) GetHeader() string {
@@ -912,7 +1125,7 @@ type PluginFrame struct {
 
 func (x *PluginFrame) Reset() {
 	*x = PluginFrame{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[6]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -924,7 +1137,7 @@ func (x *PluginFrame) String() string {
 func (*PluginFrame) ProtoMessage() {}
 
 func (x *PluginFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[6]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -937,7 +1150,7 @@ func (x *PluginFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PluginFrame.ProtoReflect.Descriptor instead.
 func (*PluginFrame) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{6}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PluginFrame) GetFrame() isPluginFrame_Frame {
@@ -993,7 +1206,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[7]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1218,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[7]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1231,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{7}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Batch) GetEvents() []*Event {
@@ -1045,7 +1258,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[8]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1270,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[8]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1283,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{8}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Event) GetDocument() []byte {
@@ -1118,7 +1331,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[9]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1130,7 +1343,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[9]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1143,7 +1356,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{9}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Signal) GetKind() Signal_Kind {
@@ -1221,7 +1434,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[10]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1446,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[10]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1459,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{10}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Answer) GetStreamEpoch() string {
@@ -1303,14 +1516,17 @@ type Description struct {
 	Heartbeats bool `protobuf:"varint,9,opt,name=heartbeats,proto3" json:"heartbeats,omitempty"`
 	Watermarks bool `protobuf:"varint,10,opt,name=watermarks,proto3" json:"watermarks,omitempty"`
 	// At most 64.
-	Options       []*Option `protobuf:"bytes,11,rep,name=options,proto3" json:"options,omitempty"`
+	Options []*Option `protobuf:"bytes,11,rep,name=options,proto3" json:"options,omitempty"`
+	// What it makes use of beside URL, query, position, credential and options. What is not listed is refused before a connection is
+	// made.
+	Takes         []Take `protobuf:"varint,12,rep,packed,name=takes,proto3,enum=conform.transport.v1.Take" json:"takes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Description) Reset() {
 	*x = Description{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1538,7 @@ func (x *Description) String() string {
 func (*Description) ProtoMessage() {}
 
 func (x *Description) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1551,7 @@ func (x *Description) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Description.ProtoReflect.Descriptor instead.
 func (*Description) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{11}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Description) GetName() string {
@@ -1415,6 +1631,13 @@ func (x *Description) GetOptions() []*Option {
 	return nil
 }
 
+func (x *Description) GetTakes() []Take {
+	if x != nil {
+		return x.Takes
+	}
+	return nil
+}
+
 // Option is one setting: text, an integer with a ceiling, or one of a list.
 type Option struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1434,7 +1657,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1669,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1682,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{12}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Option) GetName() string {
@@ -1506,7 +1729,7 @@ const file_conform_transport_v1_transport_proto_rawDesc = "" +
 	"\tHostFrame\x127\n" +
 	"\x04open\x18\x01 \x01(\v2!.conform.transport.v1.OpenRequestH\x00R\x04openB\a\n" +
 	"\x05frameJ\x04\b\x02\x10\n" +
-	"\"\xf8\x02\n" +
+	"\"\xf3\x03\n" +
 	"\vOpenRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x1a\n" +
 	"\bendpoint\x18\x02 \x01(\tR\bendpoint\x121\n" +
@@ -1515,10 +1738,23 @@ const file_conform_transport_v1_transport_proto_rawDesc = "" +
 	"\n" +
 	"credential\x18\x05 \x01(\v2 .conform.transport.v1.CredentialR\n" +
 	"credential\x12H\n" +
-	"\aoptions\x18\x06 \x03(\v2..conform.transport.v1.OpenRequest.OptionsEntryR\aoptions\x1a:\n" +
+	"\aoptions\x18\x06 \x03(\v2..conform.transport.v1.OpenRequest.OptionsEntryR\aoptions\x126\n" +
+	"\aheaders\x18\a \x03(\v2\x1c.conform.transport.v1.HeaderR\aheaders\x12+\n" +
+	"\x03tls\x18\b \x01(\v2\x19.conform.transport.v1.TlsR\x03tls\x12\x14\n" +
+	"\x05proxy\x18\t \x01(\tR\x05proxy\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\x10\"\xe3\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\n" +
+	"\x10\x10\"2\n" +
+	"\x06Header\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"j\n" +
+	"\x03Tls\x12\x0e\n" +
+	"\x02ca\x18\x01 \x01(\tR\x02ca\x12 \n" +
+	"\vcertificate\x18\x02 \x01(\tR\vcertificate\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x1f\n" +
+	"\vserver_name\x18\x04 \x01(\tR\n" +
+	"serverName\"\xe3\x01\n" +
 	"\x05Query\x12\x1b\n" +
 	"\tsource_id\x18\x01 \x01(\tR\bsourceId\x12\x19\n" +
 	"\blayer_id\x18\x02 \x01(\tR\alayerId\x12\x1d\n" +
@@ -1580,7 +1816,7 @@ const file_conform_transport_v1_transport_proto_rawDesc = "" +
 	"\fclosing_soon\x18\x05 \x01(\bR\vclosingSoonB\a\n" +
 	"\x05_headB\n" +
 	"\n" +
-	"\b_resumed\"\xe8\x03\n" +
+	"\b_resumed\"\x9a\x04\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
@@ -1597,7 +1833,8 @@ const file_conform_transport_v1_transport_proto_rawDesc = "" +
 	"watermarks\x18\n" +
 	" \x01(\bR\n" +
 	"watermarks\x126\n" +
-	"\aoptions\x18\v \x03(\v2\x1c.conform.transport.v1.OptionR\aoptionsJ\x04\b\f\x10\x14\"z\n" +
+	"\aoptions\x18\v \x03(\v2\x1c.conform.transport.v1.OptionR\aoptions\x120\n" +
+	"\x05takes\x18\f \x03(\x0e2\x1a.conform.transport.v1.TakeR\x05takesJ\x04\b\r\x10\x14\"z\n" +
 	"\x06Option\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x18\n" +
@@ -1613,7 +1850,12 @@ const file_conform_transport_v1_transport_proto_rawDesc = "" +
 	"\bREJECTED\x10\x05\x12\x12\n" +
 	"\x0eBAD_MEDIA_TYPE\x10\x06\x12\x10\n" +
 	"\fBAD_REDIRECT\x10\a\x12\x12\n" +
-	"\x0ePROTOCOL_ERROR\x10\b\"\x04\b\t\x10\t*:\n" +
+	"\x0ePROTOCOL_ERROR\x10\b\"\x04\b\t\x10\t*O\n" +
+	"\x04Take\x12\x14\n" +
+	"\x10TAKE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rTAKES_HEADERS\x10\x01\x12\r\n" +
+	"\tTAKES_TLS\x10\x02\x12\x0f\n" +
+	"\vTAKES_PROXY\x10\x03*:\n" +
 	"\tFreshness\x12\x19\n" +
 	"\x15FRESHNESS_UNSPECIFIED\x10\x00\x12\b\n" +
 	"\x04PUSH\x10\x01\x12\b\n" +
@@ -1657,58 +1899,64 @@ func file_conform_transport_v1_transport_proto_rawDescGZIP() []byte {
 	return file_conform_transport_v1_transport_proto_rawDescData
 }
 
-var file_conform_transport_v1_transport_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_conform_transport_v1_transport_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_conform_transport_v1_transport_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_conform_transport_v1_transport_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_conform_transport_v1_transport_proto_goTypes = []any{
 	(Cause)(0),              // 0: conform.transport.v1.Cause
-	(Freshness)(0),          // 1: conform.transport.v1.Freshness
-	(Order)(0),              // 2: conform.transport.v1.Order
-	(Baseline)(0),           // 3: conform.transport.v1.Baseline
-	(ResumeMode)(0),         // 4: conform.transport.v1.ResumeMode
-	(Vouch)(0),              // 5: conform.transport.v1.Vouch
-	(Signal_Kind)(0),        // 6: conform.transport.v1.Signal.Kind
-	(*DescribeRequest)(nil), // 7: conform.transport.v1.DescribeRequest
-	(*HostFrame)(nil),       // 8: conform.transport.v1.HostFrame
-	(*OpenRequest)(nil),     // 9: conform.transport.v1.OpenRequest
-	(*Query)(nil),           // 10: conform.transport.v1.Query
-	(*Position)(nil),        // 11: conform.transport.v1.Position
-	(*Credential)(nil),      // 12: conform.transport.v1.Credential
-	(*PluginFrame)(nil),     // 13: conform.transport.v1.PluginFrame
-	(*Batch)(nil),           // 14: conform.transport.v1.Batch
-	(*Event)(nil),           // 15: conform.transport.v1.Event
-	(*Signal)(nil),          // 16: conform.transport.v1.Signal
-	(*Answer)(nil),          // 17: conform.transport.v1.Answer
-	(*Description)(nil),     // 18: conform.transport.v1.Description
-	(*Option)(nil),          // 19: conform.transport.v1.Option
-	nil,                     // 20: conform.transport.v1.OpenRequest.OptionsEntry
+	(Take)(0),               // 1: conform.transport.v1.Take
+	(Freshness)(0),          // 2: conform.transport.v1.Freshness
+	(Order)(0),              // 3: conform.transport.v1.Order
+	(Baseline)(0),           // 4: conform.transport.v1.Baseline
+	(ResumeMode)(0),         // 5: conform.transport.v1.ResumeMode
+	(Vouch)(0),              // 6: conform.transport.v1.Vouch
+	(Signal_Kind)(0),        // 7: conform.transport.v1.Signal.Kind
+	(*DescribeRequest)(nil), // 8: conform.transport.v1.DescribeRequest
+	(*HostFrame)(nil),       // 9: conform.transport.v1.HostFrame
+	(*OpenRequest)(nil),     // 10: conform.transport.v1.OpenRequest
+	(*Header)(nil),          // 11: conform.transport.v1.Header
+	(*Tls)(nil),             // 12: conform.transport.v1.Tls
+	(*Query)(nil),           // 13: conform.transport.v1.Query
+	(*Position)(nil),        // 14: conform.transport.v1.Position
+	(*Credential)(nil),      // 15: conform.transport.v1.Credential
+	(*PluginFrame)(nil),     // 16: conform.transport.v1.PluginFrame
+	(*Batch)(nil),           // 17: conform.transport.v1.Batch
+	(*Event)(nil),           // 18: conform.transport.v1.Event
+	(*Signal)(nil),          // 19: conform.transport.v1.Signal
+	(*Answer)(nil),          // 20: conform.transport.v1.Answer
+	(*Description)(nil),     // 21: conform.transport.v1.Description
+	(*Option)(nil),          // 22: conform.transport.v1.Option
+	nil,                     // 23: conform.transport.v1.OpenRequest.OptionsEntry
 }
 var file_conform_transport_v1_transport_proto_depIdxs = []int32{
-	9,  // 0: conform.transport.v1.HostFrame.open:type_name -> conform.transport.v1.OpenRequest
-	10, // 1: conform.transport.v1.OpenRequest.query:type_name -> conform.transport.v1.Query
-	11, // 2: conform.transport.v1.OpenRequest.resume:type_name -> conform.transport.v1.Position
-	12, // 3: conform.transport.v1.OpenRequest.credential:type_name -> conform.transport.v1.Credential
-	20, // 4: conform.transport.v1.OpenRequest.options:type_name -> conform.transport.v1.OpenRequest.OptionsEntry
-	14, // 5: conform.transport.v1.PluginFrame.batch:type_name -> conform.transport.v1.Batch
-	16, // 6: conform.transport.v1.PluginFrame.signal:type_name -> conform.transport.v1.Signal
-	15, // 7: conform.transport.v1.Batch.events:type_name -> conform.transport.v1.Event
-	6,  // 8: conform.transport.v1.Signal.kind:type_name -> conform.transport.v1.Signal.Kind
-	0,  // 9: conform.transport.v1.Signal.cause:type_name -> conform.transport.v1.Cause
-	17, // 10: conform.transport.v1.Signal.answer:type_name -> conform.transport.v1.Answer
-	1,  // 11: conform.transport.v1.Description.freshness:type_name -> conform.transport.v1.Freshness
-	2,  // 12: conform.transport.v1.Description.order:type_name -> conform.transport.v1.Order
-	3,  // 13: conform.transport.v1.Description.baseline:type_name -> conform.transport.v1.Baseline
-	4,  // 14: conform.transport.v1.Description.resume:type_name -> conform.transport.v1.ResumeMode
-	5,  // 15: conform.transport.v1.Description.vouch:type_name -> conform.transport.v1.Vouch
-	19, // 16: conform.transport.v1.Description.options:type_name -> conform.transport.v1.Option
-	7,  // 17: conform.transport.v1.Transport.Describe:input_type -> conform.transport.v1.DescribeRequest
-	8,  // 18: conform.transport.v1.Transport.Open:input_type -> conform.transport.v1.HostFrame
-	18, // 19: conform.transport.v1.Transport.Describe:output_type -> conform.transport.v1.Description
-	13, // 20: conform.transport.v1.Transport.Open:output_type -> conform.transport.v1.PluginFrame
-	19, // [19:21] is the sub-list for method output_type
-	17, // [17:19] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	10, // 0: conform.transport.v1.HostFrame.open:type_name -> conform.transport.v1.OpenRequest
+	13, // 1: conform.transport.v1.OpenRequest.query:type_name -> conform.transport.v1.Query
+	14, // 2: conform.transport.v1.OpenRequest.resume:type_name -> conform.transport.v1.Position
+	15, // 3: conform.transport.v1.OpenRequest.credential:type_name -> conform.transport.v1.Credential
+	23, // 4: conform.transport.v1.OpenRequest.options:type_name -> conform.transport.v1.OpenRequest.OptionsEntry
+	11, // 5: conform.transport.v1.OpenRequest.headers:type_name -> conform.transport.v1.Header
+	12, // 6: conform.transport.v1.OpenRequest.tls:type_name -> conform.transport.v1.Tls
+	17, // 7: conform.transport.v1.PluginFrame.batch:type_name -> conform.transport.v1.Batch
+	19, // 8: conform.transport.v1.PluginFrame.signal:type_name -> conform.transport.v1.Signal
+	18, // 9: conform.transport.v1.Batch.events:type_name -> conform.transport.v1.Event
+	7,  // 10: conform.transport.v1.Signal.kind:type_name -> conform.transport.v1.Signal.Kind
+	0,  // 11: conform.transport.v1.Signal.cause:type_name -> conform.transport.v1.Cause
+	20, // 12: conform.transport.v1.Signal.answer:type_name -> conform.transport.v1.Answer
+	2,  // 13: conform.transport.v1.Description.freshness:type_name -> conform.transport.v1.Freshness
+	3,  // 14: conform.transport.v1.Description.order:type_name -> conform.transport.v1.Order
+	4,  // 15: conform.transport.v1.Description.baseline:type_name -> conform.transport.v1.Baseline
+	5,  // 16: conform.transport.v1.Description.resume:type_name -> conform.transport.v1.ResumeMode
+	6,  // 17: conform.transport.v1.Description.vouch:type_name -> conform.transport.v1.Vouch
+	22, // 18: conform.transport.v1.Description.options:type_name -> conform.transport.v1.Option
+	1,  // 19: conform.transport.v1.Description.takes:type_name -> conform.transport.v1.Take
+	8,  // 20: conform.transport.v1.Transport.Describe:input_type -> conform.transport.v1.DescribeRequest
+	9,  // 21: conform.transport.v1.Transport.Open:input_type -> conform.transport.v1.HostFrame
+	21, // 22: conform.transport.v1.Transport.Describe:output_type -> conform.transport.v1.Description
+	16, // 23: conform.transport.v1.Transport.Open:output_type -> conform.transport.v1.PluginFrame
+	22, // [22:24] is the sub-list for method output_type
+	20, // [20:22] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_conform_transport_v1_transport_proto_init() }
@@ -1719,19 +1967,19 @@ func file_conform_transport_v1_transport_proto_init() {
 	file_conform_transport_v1_transport_proto_msgTypes[1].OneofWrappers = []any{
 		(*HostFrame_Open)(nil),
 	}
-	file_conform_transport_v1_transport_proto_msgTypes[4].OneofWrappers = []any{}
-	file_conform_transport_v1_transport_proto_msgTypes[6].OneofWrappers = []any{
+	file_conform_transport_v1_transport_proto_msgTypes[6].OneofWrappers = []any{}
+	file_conform_transport_v1_transport_proto_msgTypes[8].OneofWrappers = []any{
 		(*PluginFrame_Batch)(nil),
 		(*PluginFrame_Signal)(nil),
 	}
-	file_conform_transport_v1_transport_proto_msgTypes[10].OneofWrappers = []any{}
+	file_conform_transport_v1_transport_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_conform_transport_v1_transport_proto_rawDesc), len(file_conform_transport_v1_transport_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   14,
+			NumEnums:      8,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
