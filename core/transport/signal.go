@@ -61,8 +61,8 @@ const (
 	ConnectionLost       // network failure, abnormal or clean end of the stream, 5xx: may be tried again
 	Throttled            // 429, 503: may be tried again after RetryAfter
 	ServerStop           // 204: the server asks to stop for good
-	Unauthorized         // 401, 403: no blind retry of the same credential
-	Rejected             // another 4xx
+	Unauthorized         // 401, 403, a client certificate refused: no blind retry of the same credential
+	Rejected             // another 4xx; a server or proxy that cannot be used as things are set up
 	BadMediaType         // 200 with something that is no event stream
 	BadRedirect          // no or empty Location, another origin, more than 5
 	ProtocolError        // a violation of the wire's grammar, or a terminal error frame

@@ -192,7 +192,7 @@ func pure(f file) bool {
 	if f.room.Pure {
 		return true
 	}
-	return strings.HasPrefix(f.path, "plugins/") && !strings.Contains(f.path, "/cmd/") && filepath.Base(f.path) != "http.go"
+	return strings.HasPrefix(f.path, "plugins/") && !strings.Contains(f.path, "/cmd/") && !strings.HasPrefix(filepath.Base(f.path), "http")
 }
 
 // TestThirdParty: what comes from elsewhere comes in by the list.

@@ -37,6 +37,7 @@ func Describe() transport.Descriptor {
 		Vouch:      transport.VouchFrame,
 		Heartbeats: true,
 		Watermarks: true,
+		Takes:      []transport.Take{transport.TakesHeaders, transport.TakesTLS, transport.TakesProxy},
 		Options: []transport.Option{
 			{Name: OptionMaxEventBytes, Doc: "most bytes of one line or event", Default: strconv.Itoa(DefaultMaxEventBytes), Ceiling: CeilingMaxEventBytes},
 			{Name: OptionResumeBy, Doc: "how a reconnect names its position: a Last-Event-ID header or a query parameter", Default: ByLastEventID, Values: []string{ByLastEventID, ByParameter}},

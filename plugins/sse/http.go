@@ -2,16 +2,13 @@ package sse
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"syscall"
+	"net/url"
 	"time"
 
+	"github.com/conform-dev/conform/core/endpoint"
 	"github.com/conform-dev/conform/core/transport"
 )
 
@@ -23,12 +20,16 @@ const (
 	// keepAlive asks the kernel to probe a silent connection, so that a peer that vanished is noticed below the session's
 	// own idle limit even while nothing is to be sent.
 	keepAlive = 30 * time.Second
+	// windowBytes is what a server may send over HTTP/2 before the sink has taken it; net/http alone would take 4 MiB, and a
+	// sink without room is to slow the server down.
+	windowBytes = 1 << 20
 )
 
 type driver struct{}
 
 // New is the transport over net/http. Every Open makes a connection of its own and closes it before it returns: no pool, no
-// cookies, no compression, no proxy, and no time limit but ctx's.
+// cookies, no compression, no proxy but the attempt's, and no time limit but ctx's. Over TLS it speaks HTTP/2 with servers that
+// offer it, otherwise HTTP/1.1.
 //
 // net/http hands a chunk over only together with the part of the next one that has come, and waits for the rest of that one
 // first, up to readBytes. A server that stalls in the middle of a chunk therefore holds back what it sent right before; a
@@ -39,23 +40,47 @@ func New() transport.Transport { return driver{} }
 func (driver) Describe(context.Context) (transport.Descriptor, error) { return Describe(), nil }
 
 // Open implements transport.Transport. It returns an error for an attempt that Check refuses, the sink's error when that
-// failed, and ctx's error when ctx ended first.
+// failed, and ctx's error when ctx ended first. Certificates or a proxy that cannot be used are Refused without a request.
 func (driver) Open(ctx context.Context, a transport.Attempt, to transport.Sink) error {
 	if err := Check(a); err != nil {
 		return err
 	}
-	client := &http.Transport{
-		DisableKeepAlives:      true,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: maxHeadBytes,
-		DialContext:            (&net.Dialer{KeepAlive: keepAlive}).DialContext,
-		ForceAttemptHTTP2:      true,
+	client, err := newClient(a)
+	if err != nil {
+		return to.Signal(transport.Signal{Kind: transport.Refused, Cause: transport.Rejected, Detail: err.Error()})
 	}
 	defer client.CloseIdleConnections()
 	c := connection{ctx: ctx, client: client, sink: to, machine: NewMachine()}
 	defer c.closeBody()
 	c.machine.Start(a)
 	return c.run()
+}
+
+func newClient(a transport.Attempt) (*http.Transport, error) {
+	config, err := endpoint.Config(a.TLS)
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := endpoint.ProxyURL(a.Proxy, a.TLS)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Transport{
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeadBytes,
+		DialContext:            (&net.Dialer{KeepAlive: keepAlive}).DialContext,
+		TLSClientConfig:        config,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: windowBytes},
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+			return proxyAnswer(answer.StatusCode)
+		},
+	}
+	if proxy != nil {
+		client.Proxy = http.ProxyURL(proxy)
+	}
+	return client, nil
 }
 
 // connection runs one machine over one answer at a time.
@@ -146,36 +171,4 @@ func (c *connection) closeBody() {
 		c.body.Close()
 		c.body = nil
 	}
-}
-
-// broken puts an error of the network into one of a few fixed words: its own text may hold the URL, with the position in it,
-// or what the server wrote.
-func broken(err error) error {
-	var (
-		dns         *net.DNSError
-		certificate *tls.CertificateVerificationError
-		alert       tls.AlertError
-		record      tls.RecordHeaderError
-		unknown     x509.UnknownAuthorityError
-		timeout     net.Error
-	)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return Broken("connection-refused")
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return Broken("connection-reset")
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return Broken("host-unreachable")
-	case errors.As(err, &dns):
-		return Broken("name-not-resolved")
-	case errors.As(err, &certificate), errors.As(err, &unknown):
-		return Broken("certificate-not-trusted")
-	case errors.As(err, &alert), errors.As(err, &record):
-		return Broken("tls-failed")
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return Broken("timed-out")
-	}
-	return AbnormalEnd
 }

@@ -281,7 +281,7 @@ func TestCertificateNotTrusted(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	var to log
-	if err := open(t, attemptAt(s.URL), &to); err != nil || to.String() != "ended connection-lost (certificate-not-trusted)" {
+	if err := open(t, attemptAt(s.URL), &to); err != nil || to.String() != "refused rejected (certificate-not-trusted: unknown authority)" {
 		t.Errorf("%v, %s", err, &to)
 	}
 }

@@ -119,6 +119,16 @@ type Broken string
 
 func (b Broken) Error() string { return string(b) }
 
+// Futile is the end of a connection that no further try can make: what was found has to be changed by somebody first. Drivers give
+// it to End; it is Refused for Cause, with Word as the detail (WHATWG HTML 9.2.2: a client need not reconnect when it knows
+// that to be futile).
+type Futile struct {
+	Cause transport.Cause
+	Word  string // fixed, as in Broken
+}
+
+func (f Futile) Error() string { return f.Word }
+
 // The words for a connection that did not end well. AbnormalEnd stands for every error that is no Broken.
 const (
 	AbnormalEnd    Broken = "abnormal-end"
@@ -129,6 +139,12 @@ const (
 // End reports that the connection is over. The unfinished block is dropped, and its id with it.
 func (m *Machine) End(err error) {
 	if m.stage == over || m.stage == idle {
+		return
+	}
+	var futile Futile
+	if errors.As(err, &futile) {
+		m.request = nil
+		m.say(transport.Signal{Kind: transport.Refused, Cause: futile.Cause, Detail: futile.Word})
 		return
 	}
 	detail := endOfStream

@@ -1,0 +1,135 @@
+package sse
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/conform-dev/conform/core/transport"
+)
+
+// broken puts an error of the network into one of a few fixed words: its own text may hold the URL, with the position in it,
+// or what the server wrote. What a further try cannot change is Futile (D-33), everything else is Broken and tried again
+// (D-34).
+func broken(err error) error {
+	if err == nil {
+		return nil
+	}
+	var op *net.OpError
+	atProxy := errors.As(err, &op) && op.Op == "proxyconnect"
+	why := classifyTLS(err)
+	if why == nil {
+		why = classifyNetwork(err)
+	}
+	if !atProxy {
+		return why
+	}
+	var futile Futile
+	if errors.As(why, &futile) {
+		return Futile{futile.Cause, "proxy: " + futile.Word}
+	}
+	return Broken("proxy: " + why.Error())
+}
+
+func classifyNetwork(err error) error {
+	var (
+		proxy   proxyError
+		dns     *net.DNSError
+		timeout net.Error
+	)
+	switch {
+	case errors.As(err, &proxy):
+		return proxy.why()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Broken("connection-refused")
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return Broken("connection-reset")
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return Broken("host-unreachable")
+	case errors.As(err, &dns):
+		return Broken("name-not-resolved")
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return Broken("timed-out")
+	}
+	return AbnormalEnd
+}
+
+// classifyTLS judges what went wrong while the two ends made each other out; nil if it was something else. A certificate that is
+// not trusted will not be trusted in 250 ms either, and neither will ours.
+func classifyTLS(err error) error {
+	var (
+		verification *tls.CertificateVerificationError
+		record       tls.RecordHeaderError
+		unknown      x509.UnknownAuthorityError
+		name         x509.HostnameError
+		invalid      x509.CertificateInvalidError
+	)
+	const untrusted = "certificate-not-trusted"
+	switch {
+	case errors.As(err, &name):
+		return Futile{transport.Rejected, untrusted + ": it is for another name"}
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return Futile{transport.Rejected, untrusted + ": it has expired or is not valid yet"}
+	case errors.As(err, &unknown):
+		return Futile{transport.Rejected, untrusted + ": unknown authority"}
+	case errors.As(err, &verification), errors.As(err, &invalid):
+		return Futile{transport.Rejected, untrusted}
+	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
+		return Futile{transport.Rejected, "tls-failed: the server speaks plain HTTP"}
+	case errors.As(err, &record):
+		return Broken("tls-failed")
+	}
+	return classifyAlert(err)
+}
+
+// certificateAlerts are the alerts about the certificate that we showed, or did not show. A server gets no other one, so that
+// none of them is about its own.
+var certificateAlerts = map[string]bool{
+	"bad certificate": true, "unsupported certificate": true, "revoked certificate": true, "expired certificate": true,
+	"unknown certificate": true, "unknown certificate authority": true, "access denied": true, "certificate required": true,
+}
+
+// classifyAlert reads what the server said about TLS. crypto/tls has no type for it, but a fixed operation and fixed words.
+func classifyAlert(err error) error {
+	var op *net.OpError
+	for ; errors.As(err, &op); err = op.Err {
+		if op.Op != "remote error" || op.Err == nil {
+			continue
+		}
+		if word := strings.TrimPrefix(op.Err.Error(), "tls: "); certificateAlerts[word] {
+			return Futile{transport.Unauthorized, "client-certificate-refused: " + word}
+		}
+		return Broken("tls-failed")
+	}
+	return nil
+}
+
+// proxyError is the answer of a proxy that was asked for a connection and gave none.
+type proxyError struct{ status int }
+
+func (e proxyError) Error() string { return fmt.Sprintf("proxy: status %d", e.status) }
+
+// proxyAnswer judges the answer to CONNECT.
+func proxyAnswer(status int) error {
+	if status == http.StatusOK {
+		return nil
+	}
+	return proxyError{status}
+}
+
+// why: a proxy that says no is a matter of how things are set up, one that cannot reach the server, or is busy, is not.
+func (e proxyError) why() error {
+	switch {
+	case e.status == http.StatusProxyAuthRequired:
+		return Futile{transport.Unauthorized, e.Error()}
+	case e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout:
+		return Futile{transport.Rejected, e.Error()}
+	}
+	return Broken(e.Error())
+}
