@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"sync"
@@ -28,6 +27,7 @@ const DefaultTimeout = 20 * time.Second
 
 // Options says what Run runs.
 type Options struct {
+	Own     fs.FS               // a user's feature files; nil runs the shipped ones
 	Filter  func(Scenario) bool // nil runs every scenario of the lane
 	Lane    trace.Lane
 	Wire    string
@@ -57,10 +57,15 @@ var running sync.Mutex
 
 // Run runs the scenarios of one lane one after the other and returns one run for each that began. When ctx ends it
 // returns those that are done, and ctx's error. Any other error is a harness that could not run at all.
-func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) { return runFrom(ctx, files, opt) }
+func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) {
+	if opt.Own != nil {
+		return runFrom(ctx, opt.Own, parseOwn, opt)
+	}
+	return runFrom(ctx, files, parse, opt)
+}
 
-func runFrom(ctx context.Context, from fs.FS, opt Options) ([]ScenarioRun, error) {
-	all, err := list(from)
+func runFrom(ctx context.Context, from fs.FS, read reader, opt Options) ([]ScenarioRun, error) {
+	all, err := listAs(from, read)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +154,7 @@ type scene struct {
 var errLeftOut = fmt.Errorf("not selected: %w", godog.ErrSkip)
 
 func (s *scene) begin(ctx context.Context, p *godog.Scenario) (context.Context, error) {
-	sc, ok := s.chosen[path.Base(p.Uri)+":"+strconv.FormatInt(p.Location.Line, 10)]
+	sc, ok := s.chosen[p.Uri+":"+strconv.FormatInt(p.Location.Line, 10)]
 	if !ok || ctx.Err() != nil {
 		return ctx, errLeftOut
 	}
@@ -203,6 +208,11 @@ func (s *scene) end(ctx context.Context, _ *godog.Scenario, _ error) (context.Co
 	}
 	s.run.Took = time.Since(s.run.Started)
 	s.run.Records = s.stage.Records()
+	for _, text := range s.run.StepErrors { // in the trace as well: it alone is judged, now and later
+		r := trace.New(trace.Stage, trace.StageBroken)
+		r.N, r.Detail = len(s.run.Records)+1, text
+		s.run.Records = append(s.run.Records, r)
+	}
 	if interrupted {
 		return ctx, nil // a scenario that was cut off proves nothing: it is left out
 	}

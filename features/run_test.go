@@ -39,7 +39,7 @@ func TestStepsThatBreak(t *testing.T) {
 		{"nothing runs yet", "    Then the gate is live\n", `nothing has happened yet`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			runs, err := runFrom(context.Background(), written(c.steps), Options{Lane: trace.Virtual, Wire: "sse"})
+			runs, err := runFrom(context.Background(), written(c.steps), parse, Options{Lane: trace.Virtual, Wire: "sse"})
 			if err != nil || len(runs) != 2 {
 				t.Fatalf("%d runs, %v", len(runs), err)
 			}
@@ -62,7 +62,7 @@ func TestFilter(t *testing.T) {
 				told = append(told, s.Name)
 			}
 		}}
-	runs, err := runFrom(context.Background(), written("    When the moon is full\n"), opt)
+	runs, err := runFrom(context.Background(), written("    When the moon is full\n"), parse, opt)
 	if err != nil || len(runs) != 1 || runs[0].Scenario.Name != "second" || len(runs[0].StepErrors) > 0 {
 		t.Fatalf("%+v, %v", runs, err)
 	}
@@ -70,7 +70,7 @@ func TestFilter(t *testing.T) {
 		t.Errorf("told of %q", told)
 	}
 	opt.Wire = "websocket"
-	if runs, err := runFrom(context.Background(), written(""), opt); err == nil && len(runs) > 0 {
+	if runs, err := runFrom(context.Background(), written(""), parse, opt); err == nil && len(runs) > 0 {
 		t.Errorf("%d runs on a wire that no scenario names", len(runs))
 	}
 }
@@ -84,7 +84,7 @@ func TestInterrupt(t *testing.T) {
 			cancel()
 		}
 	}}
-	runs, err := runFrom(ctx, written(steps), opt)
+	runs, err := runFrom(ctx, written(steps), parse, opt)
 	if err != context.Canceled || len(runs) != 1 || runs[0].Scenario.Name != "first" {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
@@ -93,7 +93,7 @@ func TestInterrupt(t *testing.T) {
 // TestPluginThatIsNotThere: every scenario says so in one line, and the run goes on to its end.
 func TestPluginThatIsNotThere(t *testing.T) {
 	opt := Options{Lane: trace.Process, Wire: "sse", Plugin: host.Command{Name: "nobody", Path: "testdata/no-such-plugin"}}
-	runs, err := runFrom(context.Background(), written("    When the client follows the feed\n"), opt)
+	runs, err := runFrom(context.Background(), written("    When the client follows the feed\n"), parse, opt)
 	if err != nil || len(runs) != 2 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
@@ -108,7 +108,7 @@ func TestPluginThatIsNotThere(t *testing.T) {
 func TestWaitsRunOut(t *testing.T) {
 	steps := "    When the client follows the feed\n    And the server has been asked 2 times\n    Then the gate is live\n"
 	begin := time.Now()
-	runs, err := runFrom(context.Background(), written(steps), Options{Lane: trace.Virtual, Wire: "sse"})
+	runs, err := runFrom(context.Background(), written(steps), parse, Options{Lane: trace.Virtual, Wire: "sse"})
 	if err != nil || len(runs) != 2 || len(runs[0].StepErrors) > 0 {
 		t.Fatalf("%+v, %v", runs, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"sort"
@@ -55,40 +56,44 @@ func Scenarios() ([]Scenario, error) { return list(files) }
 // Sources is the text of every feature file by name: a report points at its lines.
 func Sources() (map[string][]byte, error) { return sources(files) }
 
-func sources(from fs.FS) (map[string][]byte, error) {
-	names, err := fs.Glob(from, "*.feature")
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string][]byte, len(names))
-	for _, name := range names {
-		if out[name], err = fs.ReadFile(from, name); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
+func list(from fs.FS) ([]Scenario, error) { return listAs(from, parse) }
 
-func list(from fs.FS) ([]Scenario, error) {
+// reader turns the text of one feature file into its scenarios.
+type reader func(name string, text []byte) ([]Scenario, error)
+
+func listAs(from fs.FS, read reader) ([]Scenario, error) {
 	texts, err := sources(from)
 	if err != nil {
 		return nil, err
 	}
 	var out []Scenario
-	for name, text := range texts {
-		found, err := parse(name, text)
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		found, err := read(name, texts[name])
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, found...)
 	}
-	sort.Slice(out, func(i, k int) bool {
+	sort.SliceStable(out, func(i, k int) bool {
 		return out[i].File < out[k].File || out[i].File == out[k].File && out[i].Line < out[k].Line
 	})
 	return out, nil
 }
 
+// parse reads one shipped file: every scenario names its row, wire and lanes.
 func parse(name string, text []byte) ([]Scenario, error) {
+	return scenarios(name, text, (*Scenario).tag, func(s *Scenario) error {
+		for what, missing := range map[string]bool{"ledger row": len(s.Rows) == 0, "wire": len(s.Wires) == 0, "lane": len(s.Lanes) == 0} {
+			if missing {
+				return fmt.Errorf("%s: scenario %q has no tag that names a %s", s.Where(), s.Name, what)
+			}
+		}
+		return nil
+	})
+}
+
+// scenarios reads one feature file; tag files each tag of a scenario, once, and whole has the last word on it.
+func scenarios(name string, text []byte, tag func(*Scenario, string) error, whole func(*Scenario) error) ([]Scenario, error) {
 	n := 0
 	id := func() string { n++; return strconv.Itoa(n) }
 	doc, err := gherkin.ParseGherkinDocument(bytes.NewReader(text), id)
@@ -102,14 +107,16 @@ func parse(name string, text []byte) ([]Scenario, error) {
 			return nil, fmt.Errorf("%s: scenario %q has no steps", s.Where(), s.Name)
 		}
 		for _, t := range p.Tags {
-			if err := s.tag(t.Name); err != nil {
+			if slices.Contains(s.Tags, t.Name) {
+				continue
+			}
+			s.Tags = append(s.Tags, t.Name)
+			if err := tag(&s, t.Name); err != nil {
 				return nil, err
 			}
 		}
-		for what, missing := range map[string]bool{"ledger row": len(s.Rows) == 0, "wire": len(s.Wires) == 0, "lane": len(s.Lanes) == 0} {
-			if missing {
-				return nil, fmt.Errorf("%s: scenario %q has no tag that names a %s", s.Where(), s.Name, what)
-			}
+		if err := whole(&s); err != nil {
+			return nil, err
 		}
 		slices.SortFunc(s.Lanes, func(a, b trace.Lane) int {
 			return slices.Index(trace.Lanes, a) - slices.Index(trace.Lanes, b)
@@ -121,10 +128,6 @@ func parse(name string, text []byte) ([]Scenario, error) {
 
 // tag files one tag. Whether its row exists is for the ledger check to say.
 func (s *Scenario) tag(name string) error {
-	if slices.Contains(s.Tags, name) {
-		return nil
-	}
-	s.Tags = append(s.Tags, name)
 	word := strings.TrimPrefix(name, "@")
 	switch {
 	case rowTag.MatchString(name):

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conform-dev/conform/core/ledger"
+	"github.com/conform-dev/conform/features"
 )
 
 // listing is what `conform list --json` prints.
@@ -39,13 +41,16 @@ type listedScenario struct {
 }
 
 func newList() *cobra.Command {
-	var asJSON bool
+	var asJSON, steps bool
 	var tags string
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List rows, scenarios, profiles and transports without running anything",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if steps {
+				return listSteps(c.OutOrStdout(), asJSON)
+			}
 			l, scenarios, err := contract()
 			if err != nil {
 				return err
@@ -86,8 +91,28 @@ func newList() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().BoolVar(&steps, "steps", false, "list the steps that a feature file may use instead, each with an example")
 	c.Flags().StringVar(&tags, "tags", "", "only what this tag expression selects: and, or, not, parentheses")
 	return c
+}
+
+// listSteps prints the vocabulary of the feature files.
+func listSteps(w io.Writer, asJSON bool) error {
+	phrases, err := features.Phrases()
+	if err != nil {
+		return status{exitHarness, err}
+	}
+	if asJSON {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(phrases)
+	}
+	for _, p := range phrases {
+		fmt.Fprintf(w, "%-5s %s\n      e.g. %s  (%s)\n", p.Keyword, p.Pattern, p.Example, p.Where)
+	}
+	fmt.Fprintf(w, "\n%d steps; And and But stand for any of the three words\n", len(phrases))
+	return nil
 }
 
 func listed(l *ledger.Ledger, scenarios []ledger.Scenario) listing {

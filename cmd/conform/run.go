@@ -30,6 +30,7 @@ const (
 type runFlags struct {
 	transports []string
 	plugins    []string
+	features   string
 	tags       string
 	rows       []string
 	scenario   string
@@ -60,6 +61,7 @@ and seen, the trace around it and the command that repeats just that case are pr
 	}
 	c.Flags().StringSliceVar(&f.transports, "transport", nil, "bundled transports, separated by commas (default all: "+strings.Join(bundledNames(), ",")+")")
 	c.Flags().StringArrayVar(&f.plugins, "plugin", nil, "NAME=PATH of a transport plugin; may be repeated; then bundled ones run only if --transport names them")
+	c.Flags().StringVar(&f.features, "features", "", "`DIR` of your own feature files, run instead of the shipped ones; conform list --steps has the vocabulary")
 	c.Flags().StringVar(&f.tags, "tags", "", "only scenarios that this expression selects: @tags, and, or, not, parentheses")
 	c.Flags().StringSliceVar(&f.rows, "row", nil, "only these ledger rows")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "only the scenario at FILE:LINE")
@@ -138,6 +140,16 @@ func (f runFlags) options() (certify.Options, error) {
 	if f.timeout < minTimeout || f.timeout > maxTimeout {
 		return opt, usage("--timeout: %v is not between %v and %v", f.timeout, minTimeout, maxTimeout)
 	}
+	if f.features != "" {
+		info, err := os.Stat(f.features)
+		if err != nil {
+			return opt, usage("--features: %v", err)
+		}
+		if !info.IsDir() {
+			return opt, usage("--features: %s is not a folder", f.features)
+		}
+		opt.Own = os.DirFS(f.features)
+	}
 	for _, l := range f.lanes {
 		lane := trace.Lane(l)
 		if lane != trace.Virtual && lane != trace.Process {
@@ -164,7 +176,7 @@ func (f runFlags) options() (certify.Options, error) {
 		if err != nil {
 			return opt, status{exitHarness, err}
 		}
-		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: command, Bundled: true, Options: "--transport " + name})
+		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: command, Bundled: true, Options: f.source("--transport " + name)})
 	}
 	for _, p := range f.plugins {
 		name, path, ok := strings.Cut(p, "=")
@@ -178,9 +190,17 @@ func (f runFlags) options() (certify.Options, error) {
 		if _, err := os.Stat(path); err != nil {
 			return opt, usage("--plugin %s: %v", name, err)
 		}
-		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: host.Command{Name: name, Path: path}, Options: "--plugin " + quoted(p)})
+		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: host.Command{Name: name, Path: path}, Options: f.source("--plugin " + quoted(p))})
 	}
 	return opt, nil
+}
+
+// source adds to the words that name a subject those that name the feature files.
+func (f runFlags) source(words string) string {
+	if f.features != "" {
+		words += " --features " + quoted(f.features)
+	}
+	return words
 }
 
 // command is the line that repeats the whole run.
@@ -195,6 +215,7 @@ func (f runFlags) command() string {
 	for _, p := range f.plugins {
 		add("--plugin", p)
 	}
+	add("--features", f.features)
 	add("--tags", f.tags)
 	add("--row", strings.Join(f.rows, ","))
 	add("--scenario", f.scenario)

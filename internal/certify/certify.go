@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type Subject struct {
 // Options say what is run.
 type Options struct {
 	Subjects []Subject
+	Own      fs.FS        // a user's own feature files instead of the shipped ones
 	Tags     string       // tag expression, empty selects everything
 	Rows     []string     // ledger rows, empty selects all
 	Scenario string       // FILE:LINE of one scenario, empty selects all
@@ -85,10 +87,11 @@ func Run(ctx context.Context, opt Options) (report.Run, error) {
 
 // runner is one Run.
 type runner struct {
-	opt    Options
-	ledger *ledger.Ledger
-	tags   *ledger.TagExpr
-	run    report.Run
+	opt       Options
+	ledger    *ledger.Ledger
+	scenarios []features.Scenario
+	tags      *ledger.TagExpr
+	run       report.Run
 }
 
 func (r *runner) prepare() error {
@@ -96,8 +99,17 @@ func (r *runner) prepare() error {
 	if r.ledger, err = ledger.Load(); err != nil {
 		return err
 	}
+	known := r.ledger.Tags()
+	if r.opt.Own != nil {
+		if r.scenarios, err = features.Own(r.opt.Own); err != nil {
+			return selection("--features: %v", err)
+		}
+		known = r.own(known)
+	} else if r.scenarios, err = features.Scenarios(); err != nil {
+		return err
+	}
 	if r.opt.Tags != "" {
-		if r.tags, err = ledger.ParseTags(r.opt.Tags, r.ledger.Tags()); err != nil {
+		if r.tags, err = ledger.ParseTags(r.opt.Tags, known); err != nil {
 			return selection("--tags: %v", err)
 		}
 	}
@@ -109,17 +121,30 @@ func (r *runner) prepare() error {
 	if len(r.opt.Lanes) == 0 {
 		r.opt.Lanes = []trace.Lane{trace.Virtual, trace.Process}
 	}
-	if r.opt.Scenario == "" {
-		return nil
-	}
-	all, err := features.Scenarios()
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(all, func(s features.Scenario) bool { return s.Where() == r.opt.Scenario }) {
+	if r.opt.Scenario != "" && !slices.ContainsFunc(r.scenarios, func(s features.Scenario) bool { return s.Where() == r.opt.Scenario }) {
 		return selection("--scenario: there is none at %s; `conform list` shows all", r.opt.Scenario)
 	}
 	return nil
+}
+
+// own replaces the ledger by one row per scenario of a user's feature files: their authority is the file, they must hold,
+// and what they expect is all there is to see. It returns the tags that the scenarios may be selected by.
+func (r *runner) own(known []string) []string {
+	rows := make([]ledger.Row, len(r.scenarios))
+	for i := range r.scenarios {
+		s := &r.scenarios[i]
+		id := fmt.Sprintf("OWN-%03d", i+1)
+		row := ledger.Row{ID: id, Title: s.Name, Surface: "own", Behaviour: s.Name, Level: ledger.Must, Actor: "transport",
+			Profiles: []string{"own"}, Wires: s.Wires, Evidence: []string{s.Name}, File: s.File, Line: s.Line,
+			Authority: []ledger.Authority{{Rule: s.Where()}}}
+		for _, l := range s.Lanes {
+			row.Lanes = append(row.Lanes, string(l))
+		}
+		rows[i], s.Rows = row, []string{id}
+		known = append(known, s.Tags...)
+	}
+	r.ledger.Rows = rows
+	return known
 }
 
 // selected says whether a scenario was asked for.
@@ -135,9 +160,7 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
-	if err := r.claim(s, wire); err != nil {
-		return err
-	}
+	r.claim(s, wire)
 	for _, lane := range r.opt.Lanes {
 		if lane == trace.Virtual && !s.Bundled {
 			continue // the virtual lane runs our own machine: nothing of this subject would take part
@@ -145,7 +168,7 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 		if !slices.Contains(r.run.Lanes, lane) {
 			r.run.Lanes = append(r.run.Lanes, lane)
 		}
-		opt := features.Options{Filter: r.selected, Lane: lane, Wire: wire, Seed: r.opt.Seed, Timeout: r.opt.Timeout, Plugin: s.Command}
+		opt := features.Options{Own: r.opt.Own, Filter: r.selected, Lane: lane, Wire: wire, Seed: r.opt.Seed, Timeout: r.opt.Timeout, Plugin: s.Command}
 		opt.Progress = func(sc features.Scenario, done *features.ScenarioRun) {
 			var results []report.Result
 			if done != nil {
@@ -182,17 +205,13 @@ func (r *runner) describe(ctx context.Context, s Subject) (wire string, err erro
 }
 
 // claim notes the rows that the selection promises an outcome for: one without a result is not-exercised (D-61).
-func (r *runner) claim(s Subject, wire string) error {
-	all, err := features.Scenarios()
-	if err != nil {
-		return err
-	}
+func (r *runner) claim(s Subject, wire string) {
 	for i := range r.ledger.Rows {
 		row := &r.ledger.Rows[i]
 		if !row.On(wire) || row.Exclusion != "" || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, row.ID) {
 			continue
 		}
-		if slices.ContainsFunc(all, func(sc features.Scenario) bool {
+		if slices.ContainsFunc(r.scenarios, func(sc features.Scenario) bool {
 			return slices.Contains(sc.Rows, row.ID) && r.selected(sc) && slices.ContainsFunc(r.opt.Lanes, func(l trace.Lane) bool {
 				return row.In(string(l)) && sc.In(l, wire) && (l != trace.Virtual || s.Bundled)
 			})
@@ -200,13 +219,12 @@ func (r *runner) claim(s Subject, wire string) error {
 			r.run.Claimed = append(r.run.Claimed, report.Claim{Row: row.ID, Level: row.Level, Subject: s.Name})
 		}
 	}
-	return nil
 }
 
 // judge reads the trace of one scenario for each row that it is evidence for.
 func (r *runner) judge(s Subject, done *features.ScenarioRun) []report.Result {
 	var out []report.Result
-	for _, id := range done.Scenario.Rows {
+	for _, id := range r.rowsOf(done.Scenario) {
 		row := r.ledger.Find(id)
 		if row == nil || !row.In(string(done.Lane)) || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, id) {
 			continue
@@ -222,6 +240,16 @@ func (r *runner) judge(s Subject, done *features.ScenarioRun) []report.Result {
 	return out
 }
 
+// rowsOf are the rows that a scenario is evidence for. The features do not know those that were made for a user's own ones.
+func (r *runner) rowsOf(played features.Scenario) []string {
+	for _, s := range r.scenarios {
+		if s.Where() == played.Where() {
+			return s.Rows
+		}
+	}
+	return nil
+}
+
 // repeat is the command that runs just this case again.
 func (r *runner) repeat(s Subject, done *features.ScenarioRun) string {
 	return strings.Join([]string{"conform run", s.Options, "--scenario", done.Scenario.Where(), "--lane", string(done.Lane),
@@ -230,6 +258,9 @@ func (r *runner) repeat(s Subject, done *features.ScenarioRun) string {
 
 // unproven lists the rows of this run that no known defect breaks (law 5).
 func (r *runner) unproven() {
+	if r.opt.Own != nil {
+		return // nobody writes defects against a user's own scenarios
+	}
 	for _, id := range r.ledger.Unproven() {
 		if slices.ContainsFunc(r.run.Results, func(res report.Result) bool { return res.Row.ID == id }) {
 			r.run.Unproven = append(r.run.Unproven, id)

@@ -1,0 +1,31 @@
+package steps
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Word is one phrase of the vocabulary, for people.
+type Word struct {
+	Keyword string // Given, When or Then
+	Pattern string // the regular expression that a step must match
+	re      *regexp.Regexp
+}
+
+// Words lists the vocabulary in the order of Given, When, Then.
+func Words() []Word {
+	p := &play{}
+	var out []Word
+	for _, part := range []struct {
+		keyword string
+		phrases []phrase
+	}{{"Given", p.given()}, {"When", p.when()}, {"Then", p.then()}} {
+		for _, ph := range part.phrases {
+			out = append(out, Word{part.keyword, ph.text, regexp.MustCompile("^" + ph.text + "$")})
+		}
+	}
+	return out
+}
+
+// Match says whether a step's text, without its keyword, is this phrase.
+func (w Word) Match(text string) bool { return w.re.MatchString(strings.TrimSpace(text)) }
