@@ -31,11 +31,31 @@ type redactor struct {
 // learn remembers the secrets of a.
 func (r *redactor) learn(a transport.Attempt) {
 	r.add(a.Credential.Value.Reveal())
-	if u, err := url.Parse(a.Endpoint); err == nil && u.User != nil {
-		if password, ok := u.User.Password(); ok {
-			r.add(password)
+	for i, h := range a.Headers {
+		if i < transport.MaxHeaders { // more are refused, and must not push others out
+			r.add(h.Value.Reveal())
 		}
 	}
+	r.add(keyBody(a.TLS.Key.Reveal()))
+	for _, address := range []string{a.Endpoint, a.Proxy.Reveal()} {
+		if u, err := url.Parse(address); err == nil && u.User != nil {
+			if password, ok := u.User.Password(); ok {
+				r.add(password)
+				r.add(u.User.Username() + ":" + password) // as Basic encodes it
+			}
+		}
+	}
+}
+
+// keyBody is a private key in PEM without the lines that begin and end it, which are no secret.
+func keyBody(key string) string {
+	var body strings.Builder
+	for line := range strings.Lines(key[:min(len(key), transport.MaxKey)]) {
+		if !strings.HasPrefix(line, "-----") {
+			body.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(body.String())
 }
 
 func (r *redactor) add(secret string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/conform-dev/conform/core/transport"
 )
 
-// connection is one epoch. It is the sink of its transport.
+// connection is one epoch. It is the sink of its transport, for events as well.
 type connection struct {
 	s      *Subscription
 	epoch  session.Epoch
@@ -61,6 +61,13 @@ func (c *connection) run(ctx context.Context, a session.Attempt) {
 	if !ok || ctx.Err() != nil {
 		return
 	}
+	attempt := transport.Attempt{
+		Epoch: uint32(a.Epoch), Endpoint: c.s.cfg.endpoint, Query: drive.Query(c.s.cfg.query, a), Resume: a.Resume,
+		Credential: cred, Options: c.s.cfg.options,
+	}
+	if !c.access(ctx, &attempt) || ctx.Err() != nil {
+		return
+	}
 	err := errExited
 	defer func() {
 		if v := recover(); v != nil {
@@ -68,10 +75,7 @@ func (c *connection) run(ctx context.Context, a session.Attempt) {
 		}
 		c.returned(err)
 	}()
-	err = c.s.t.Open(ctx, transport.Attempt{
-		Epoch: uint32(a.Epoch), Endpoint: c.s.cfg.endpoint, Query: drive.Query(c.s.cfg.query, a), Resume: a.Resume,
-		Credential: cred, Options: c.s.cfg.options,
-	}, c)
+	err = c.s.t.Open(ctx, attempt, c)
 }
 
 // credential asks the source. It answers false if this attempt is over: the source failed, or names another
@@ -93,7 +97,7 @@ func (c *connection) credential(ctx context.Context, a session.Attempt) (transpo
 	case c.gone:
 		return cred, false
 	case err != nil:
-		s.cause = &credentialError{err}
+		s.cause = &sourceError{"credential", err}
 		c.down(transport.Signal{Kind: transport.Ended, Cause: transport.ConnectionLost, Detail: "credential-source"})
 		return cred, false
 	case s.scope != nil && scope != "" && scope != s.scope.AuthorizationScopeFingerprint:
@@ -104,13 +108,6 @@ func (c *connection) credential(ctx context.Context, a session.Attempt) (transpo
 	}
 	return cred, !c.gone
 }
-
-// credentialError hides the text of a source's error: it may hold what the source used to get the credential.
-type credentialError struct{ err error }
-
-func (e *credentialError) Error() string { return "the credential source failed" }
-
-func (e *credentialError) Unwrap() error { return e.err }
 
 // returned: the transport is done. One that did not say how it ended is taken for a lost connection, one that failed for
 // a crash.
@@ -134,6 +131,13 @@ var errGone = errors.New("subscription: this connection is over")
 // Document offers one event. It blocks while the gate has no room (D-19).
 func (c *connection) Document(d transport.Document) error {
 	d.JSON = bytes.Clone(d.JSON) // the transport's buffer is reused, the gate's payload must not change (D-14)
+	var ev event.Event
+	d.Capture(&ev)
+	return c.Event(&ev)
+}
+
+// Event offers one event that was captured already, and blocks as Document does.
+func (c *connection) Event(ev *event.Event) error {
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +147,7 @@ func (c *connection) Document(d transport.Document) error {
 	if c.gone {
 		return errGone
 	}
-	var ev event.Event
-	s.locked(func(now session.Now) { drive.Document(s.ses, c.epoch, now, d, &ev) })
+	s.locked(func(now session.Now) { s.ses.Data(c.epoch, now, ev) })
 	return nil
 }
 

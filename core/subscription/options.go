@@ -25,6 +25,18 @@ type Option func(*config)
 // finds the error in what Wait returns, if the subscription ends over it.
 type CredentialSource func(ctx context.Context, renew bool) (c transport.Credential, scopeFingerprint string, err error)
 
+// HeaderSource gives the extra headers for the next connection; endpoint.Headers makes one of references. The text of its error
+// is shown nowhere, as with a CredentialSource.
+type HeaderSource func(ctx context.Context) ([]transport.ExtraHeader, error)
+
+// TLSSource gives what the next connection trusts and shows; endpoint.Files makes one of files. The text of its error is shown
+// nowhere.
+type TLSSource func(ctx context.Context) (transport.TLS, error)
+
+// ProxySource gives the proxy for an endpoint, empty for none; endpoint.ProxyFromEnvironment is one. The text of its error is
+// shown nowhere.
+type ProxySource func(ctx context.Context, endpoint string) (transport.Secret, error)
+
 type config struct {
 	endpoint string
 	query    transport.Query
@@ -34,6 +46,9 @@ type config struct {
 	store    store.Store
 	saveIDs  bool
 	source   CredentialSource
+	headers  HeaderSource
+	tls      TLSSource
+	proxy    ProxySource
 	gate     gate.Config
 	policy   session.Policy
 	arrival  bool
@@ -74,6 +89,19 @@ func WithSavedIDs() Option { return func(c *config) { c.saveIDs = true } }
 // WithCredentials asks source before each connection.
 func WithCredentials(source CredentialSource) Option { return func(c *config) { c.source = source } }
 
+// WithHeaders asks source for extra headers before each connection. They are treated as secrets, and go to the endpoint's own
+// origin only. Headers that cannot be sent (transport.CheckHeaders) end the subscription, refused. Open fails for a transport
+// that does not take headers.
+func WithHeaders(source HeaderSource) Option { return func(c *config) { c.headers = source } }
+
+// WithTLS asks source for trusted certificates and the client's own before each connection. Open fails for a transport that
+// does not take TLS.
+func WithTLS(source TLSSource) Option { return func(c *config) { c.tls = source } }
+
+// WithProxy asks source for the proxy before each connection. Without it connections are direct, whatever the environment
+// says. Open fails for a transport that does not take a proxy.
+func WithProxy(source ProxySource) Option { return func(c *config) { c.proxy = source } }
+
 // WithMaxPending bounds the events that wait for the consumer: 64, at most 65,536 (D-10).
 func WithMaxPending(n int) Option { return func(c *config) { c.gate.MaxPending = n } }
 
@@ -103,6 +131,20 @@ func WithJitter(draw func(n int) int) Option { return func(c *config) { c.jitter
 // WithObserver hands every trace record to f, in order and one at a time. f runs inside the subscription: it must return
 // soon and must not call it. A panic in it is contained.
 func WithObserver(f func(trace.Record)) Option { return func(c *config) { c.observe = f } }
+
+// takes lists what attempts will bring along.
+func (c *config) takes() (out []transport.Take) {
+	if c.headers != nil {
+		out = append(out, transport.TakesHeaders)
+	}
+	if c.tls != nil {
+		out = append(out, transport.TakesTLS)
+	}
+	if c.proxy != nil {
+		out = append(out, transport.TakesProxy)
+	}
+	return out
+}
 
 func configure(opts []Option) (*config, error) {
 	c := &config{wall: func() int64 { return time.Now().UnixMilli() }}

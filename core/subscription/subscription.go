@@ -80,6 +80,9 @@ func Open(ctx context.Context, t transport.Transport, apply Apply, opts ...Optio
 	if err := d.CheckOptions(cfg.options); err != nil {
 		return nil, fmt.Errorf("subscription: transport %s: %w", d.Name, err)
 	}
+	if err := d.Lacks(cfg.takes()...); err != nil {
+		return nil, fmt.Errorf("subscription: %w", err)
+	}
 	policy, err := drive.Policy(d, cfg.policy, cfg.store != nil)
 	if err != nil {
 		return nil, fmt.Errorf("subscription: %w", err)
