@@ -32,6 +32,9 @@ func (p *Plugin) Open(ctx context.Context, a transport.Attempt, to transport.Sin
 	if err := p.desc.CheckOptions(a.Options); err != nil {
 		return fmt.Errorf("plugin %q: %w", p.command.Name, err)
 	}
+	if err := p.desc.Lacks(a.Takes()...); err != nil {
+		return fmt.Errorf("plugin %q: %w", p.command.Name, err)
+	}
 	frame, err := wire.FromAttempt(a)
 	if err != nil {
 		return p.fault(err.Error())
