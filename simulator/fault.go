@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ type Spec struct {
 // Param is one parameter of a fault.
 type Param struct {
 	Name    string
-	Kind    string // integer, text, boolean
+	Kind    string // integer, text, boolean, bytes (a text in which %0A is a line feed)
 	Doc     string
 	Default string
 	Min     int64 // of an integer
@@ -36,9 +37,9 @@ type Param struct {
 // registry lists all faults, in the order of the documentation.
 var registry = []*Spec{
 	&gapFault, &duplicateFault, &lateFault, &staleSnapshotFault, &idReusedFault, &undecodableFault, &oversizeFault,
-	&gapNoticeFault, &authorizationEndedFault,
+	&gapNoticeFault, &authorizationEndedFault, &insertFault,
 	&cursorExpiredFault, &resumedFalseFault, &lyingResumeFault, &headBehindFault, &noAnswerFault, &ignorePositionFault,
-	&statusFault, &redirectFault, &mediaTypeFault,
+	&statusFault, &redirectFault, &mediaTypeFault, &credentialRequiredFault,
 	&silenceFault, &cutFault, &dripFault, &splitFault, &dialectFault,
 	&trimFault, &restartFault,
 }
@@ -88,6 +89,10 @@ func (p *Param) check(text string) error {
 	case "boolean":
 		if text != "true" && text != "false" {
 			return fmt.Errorf("%s is not true or false", text)
+		}
+	case "bytes":
+		if _, err := url.PathUnescape(text); err != nil || text == "" || len(text) > MaxPosition || strings.ContainsAny(text, "\r\n\x00") {
+			return fmt.Errorf("one line of at most %d bytes, others as %%0A", MaxPosition)
 		}
 	case "text":
 		if len(p.Values) > 0 && !has(p.Values, text) {

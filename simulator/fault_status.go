@@ -104,3 +104,21 @@ func (m *mediaType) answer(a *answer) bool {
 	}
 	return true
 }
+
+var credentialRequiredFault = Spec{
+	Name:  "credential-required",
+	Doc:   "answers 401 to a request without an Authorization header",
+	At:    []string{"connection", "request"},
+	build: func(args) any { return credentialRequired{} },
+}
+
+type credentialRequired struct{}
+
+func (credentialRequired) answer(a *answer) bool {
+	if a.req.bearer {
+		return false
+	}
+	a.refuse(401, "Unauthorized", "by the fault schedule: no Authorization header")
+	a.how = "unauthorized"
+	return true
+}

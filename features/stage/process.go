@@ -32,12 +32,13 @@ type process struct {
 	start time.Time
 	book  *book
 
-	setup    Setup
-	server   *serve.Server
-	plugin   *host.Plugin
-	store    *store
-	consumer *consumer
-	client   *subscription.Subscription
+	setup     Setup
+	server    *serve.Server
+	plugin    *host.Plugin
+	store     *store
+	consumer  *consumer
+	elsewhere *elsewhere // nil unless a redirect leads there
+	client    *subscription.Subscription
 }
 
 func newProcess(o Options) *process {
@@ -69,8 +70,15 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	if p.store, err = newStore(ctx, &s); err != nil {
 		return err
 	}
+	sim := s.Simulator()
+	if leadsElsewhere(s.Faults) {
+		if p.elsewhere, err = newElsewhere(p.book); err != nil {
+			return err
+		}
+		sim.Schedule.Faults = p.elsewhere.aim(s.Faults)
+	}
 	// The server outlives the step: only Close ends it.
-	p.server, err = serve.Start(context.WithoutCancel(ctx), serve.Options{Simulator: s.Simulator(), Observe: p.book.add})
+	p.server, err = serve.Start(context.WithoutCancel(ctx), serve.Options{Simulator: sim, Observe: p.book.add})
 	return err
 }
 
@@ -259,6 +267,9 @@ func (p *process) Close() error {
 	}
 	if p.server != nil {
 		errs = append(errs, p.server.Close())
+	}
+	if p.elsewhere != nil {
+		errs = append(errs, p.elsewhere.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package world
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/conform-dev/conform/core/checkpoint"
@@ -192,6 +193,11 @@ func (c *client) take(epoch session.Epoch, out transport.Output) bool {
 	case out.Request != nil:
 		if c.link != nil { // a redirect: the old connection is done
 			c.link.hangup()
+		}
+		if !strings.HasPrefix(out.Request.URL, origin+"/") {
+			c.w.crossed()
+			c.link = c.w.nowhere(c)
+			return false
 		}
 		c.link = c.w.dial(c, *out.Request, target(out.Request.URL))
 		return false

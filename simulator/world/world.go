@@ -42,6 +42,7 @@ type World struct {
 	consumer consumer
 	store    store
 	lastSign time.Duration // the last time bytes reached the client
+	away     int           // requests to another origin
 }
 
 // New makes a world. heard, if not nil, is told of every record when it was written.
@@ -67,6 +68,9 @@ func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
 	r := trace.New(trace.Stage, trace.StageSetup)
 	r.Args = setup.Args(sse.Describe())
 	w.record(r)
+	if setup.LeadsAway() {
+		w.record(CrossedRecord(0))
+	}
 	w.serve()
 	return w, nil
 }
