@@ -31,16 +31,7 @@ func newLedger() *cobra.Command {
 			for _, p := range problems {
 				fmt.Fprintln(out, p)
 			}
-			normative, excluded := 0, 0
-			for _, s := range l.Sentences {
-				if s.Normative {
-					normative++
-				}
-			}
-			for _, e := range l.Exclusions {
-				excluded += len(e.Sentences)
-			}
-			fmt.Fprintf(out, "%d rows, %d scenarios; %d normative sentences: %d with a row, %d excluded with a reason\n", len(l.Rows), len(scenarios), normative, normative-excluded, excluded)
+			fmt.Fprintln(out, sums(l.Count(), len(scenarios)))
 			if u := l.Unproven(); len(u) > 0 {
 				fmt.Fprintf(out, "%d rows are unproven (no deliberate defect is known to break them): %s\n", len(u), strings.Join(u, " "))
 			}
@@ -51,6 +42,22 @@ func newLedger() *cobra.Command {
 		},
 	})
 	return c
+}
+
+// sums says in one line how the contract's sentences are answered.
+func sums(c ledger.Counts, scenarios int) string {
+	line := fmt.Sprintf("%d rows, %d scenarios; %d normative sentences: %d with a row, %d excluded with a reason", c.Rows, scenarios, c.Normative, c.WithRow, c.Excluded)
+	if len(c.Later) > 0 {
+		var topics []string
+		for _, t := range c.Later {
+			topics = append(topics, fmt.Sprintf("%s %d", t.Name, t.Sentences))
+		}
+		line += fmt.Sprintf(", %d left to later work (%s)", c.Waiting(), strings.Join(topics, ", "))
+	}
+	if c.Open > 0 {
+		line += fmt.Sprintf(", %d open", c.Open)
+	}
+	return line
 }
 
 // contract loads the ledger and the scenarios. An error is a defect of the build.

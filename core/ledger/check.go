@@ -81,7 +81,7 @@ func (l *Ledger) Unproven() []string {
 
 // Check finds everything that keeps rows, scenarios and sentences from fitting together: a row without a scenario in one
 // of its lanes, a scenario without a row, an unknown tag, two scenarios of one name, a sentence that is unknown, has
-// another digest, or, being normative, neither a row nor an exclusion. Sorted by place.
+// another digest, or, being normative, neither a row nor an exclusion nor the name of later work. Sorted by place.
 func (l *Ledger) Check(scenarios []Scenario) []Problem {
 	var out []Problem
 	out = append(out, l.checkScenarios(scenarios)...)
@@ -180,7 +180,7 @@ func (l *Ledger) checkSentences() []Problem {
 	}
 	for _, s := range l.Sentences {
 		if s.Normative && !done[s.ID] {
-			out = append(out, Problem{s.ID, "normative sentence without a row or an exclusion"})
+			out = append(out, Problem{s.ID, "normative sentence without a row, an exclusion or the name of later work"})
 		}
 	}
 	return out

@@ -105,13 +105,13 @@ func TestCheckFinds(t *testing.T) {
 			l.Rows[0].Authority[0].Sentence = "S4-999"
 			return s
 		}, "row GATE-001 cites S4-999, which does not exist"},
-		{"sentence forgotten", func(l *Ledger, s []Scenario) []Scenario { l.Exclusions = l.Exclusions[1:]; return s }, "normative sentence without a row or an exclusion"},
+		{"sentence forgotten", func(l *Ledger, s []Scenario) []Scenario { l.Exclusions = l.Exclusions[1:]; return s }, "normative sentence without a row, an exclusion or the name of later work"},
 		{"exclusion of a cited sentence", func(l *Ledger, s []Scenario) []Scenario {
-			l.Exclusions = append(l.Exclusions, Exclusion{[]string{"S4-017"}, "x"})
+			l.Exclusions = append(l.Exclusions, Exclusion{Sentences: []string{"S4-017"}, Reason: "x"})
 			return s
 		}, "S4-017 has a row, or another exclusion"},
 		{"exclusion of a sample", func(l *Ledger, s []Scenario) []Scenario {
-			l.Exclusions = append(l.Exclusions, Exclusion{[]string{"S4-005"}, "x"})
+			l.Exclusions = append(l.Exclusions, Exclusion{Sentences: []string{"S4-005"}, Reason: "x"})
 			return s
 		}, "S4-005 is not normative"},
 	} {
@@ -120,6 +120,27 @@ func TestCheckFinds(t *testing.T) {
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.String(), tc.want) }) {
 			t.Errorf("%s: %q is not among %v", tc.name, tc.want, problems)
 		}
+	}
+}
+
+// TestCount: each sentence is counted once, by the strongest thing that answers for it.
+func TestCount(t *testing.T) {
+	l := &Ledger{
+		Rows: []Row{{Authority: []Authority{{Sentence: "S4-001"}, {Sentence: "S4-002"}}}, {Authority: []Authority{{Sentence: "S4-001"}, {Decision: "D-01"}}}},
+		Exclusions: []Exclusion{{Sentences: []string{"S4-003"}, Reason: "r"}, {Sentences: []string{"S4-004", "S4-005"}, Later: "servers"},
+			{Sentences: []string{"S4-006"}, Later: "fleet-wake"}},
+	}
+	for i := range 8 {
+		l.Sentences = append(l.Sentences, Sentence{ID: fmt.Sprintf("S4-%03d", i+1), Normative: i < 7})
+	}
+	c := l.Count()
+	want := Counts{Rows: 2, Normative: 7, WithRow: 2, Excluded: 1, Later: []Topic{{"fleet-wake", 1}, {"servers", 2}}, Open: 1}
+	if fmt.Sprint(c) != fmt.Sprint(want) || c.Waiting() != 3 {
+		t.Errorf("%+v, %d waiting; want %+v", c, c.Waiting(), want)
+	}
+	shipped := load(t).Count()
+	if shipped.WithRow+shipped.Excluded+shipped.Waiting() != shipped.Normative || shipped.Open != 0 {
+		t.Errorf("the shipped ledger does not add up: %+v", shipped)
 	}
 }
 
@@ -213,7 +234,10 @@ func TestParseRefuses(t *testing.T) {
 		{"rows: 3\n", "a.yaml"},
 		{"", "a.yaml"},
 		{"exclusions: [{sentences: [S4-1], reason: r}]\n", "a.yaml:1: exclusion: sentence"},
-		{"exclusions: [{sentences: [S4-001]}]\n", "needs sentences and a reason"},
+		{"exclusions: [{sentences: [S4-001]}]\n", "needs either a reason or the name of later work"},
+		{"exclusions: [{sentences: [S4-001], reason: r, later: fleet-wake}]\n", "needs either a reason or the name of later work"},
+		{"exclusions: [{sentences: [S4-001], later: some-day}]\n", `later "some-day" is none of [durable-stores`},
+		{"exclusions: [{reason: r}]\n", "needs sentences"},
 		{strings.Repeat("#", MaxFile+1), "limit 1048576"},
 	} {
 		if _, _, err := Parse("a.yaml", []byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
