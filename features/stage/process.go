@@ -199,13 +199,15 @@ func (p *process) count(of func(*View) int) (n int) {
 	return n
 }
 
-func (p *process) Fault(_ context.Context, f simulator.Fault) error { return p.server.Add(f) }
-
-func (p *process) Cut(ctx context.Context) error {
-	cuts := p.count(func(v *View) int { return v.Cuts })
+func (p *process) Fault(ctx context.Context, f simulator.Fault) error {
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
+	return p.server.Add(f)
+}
+
+func (p *process) Cut(ctx context.Context) error {
+	cuts := p.count(func(v *View) int { return v.Cuts })
 	if err := p.Fault(ctx, simulator.Fault{Name: "cut"}); err != nil {
 		return err
 	}

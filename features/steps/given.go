@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/cucumber/godog"
@@ -19,14 +20,21 @@ func (p *play) given() []phrase {
 			p.setup.Retention, err = strconv.Atoi(n)
 			return err
 		}},
-		{`these faults:`, func(t *godog.Table) error {
+		{`these faults:`, func(ctx context.Context, t *godog.Table) error {
 			rows, err := table(t, "fault", "at", "with", "and", "times")
 			for _, r := range rows {
 				f, err := fault(r)
+				switch {
+				case err != nil:
+					return err
+				case !p.served:
+					p.setup.Faults = append(p.setup.Faults, f)
+				default: // in the middle of a scenario they are added to what is left
+					err = p.stage.Fault(ctx, f)
+				}
 				if err != nil {
 					return err
 				}
-				p.setup.Faults = append(p.setup.Faults, f)
 			}
 			return err
 		}},
