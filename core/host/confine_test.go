@@ -126,7 +126,7 @@ func TestOversizeMessageCostsNoMemory(t *testing.T) {
 	p, _ := startT(t, rogueCommand("serves", "huge"), standard, time.Now)
 	before := rss(t, selfPID)
 	err := p.Open(context.Background(), transport.Attempt{}, &recorder{})
-	if err == nil || !strings.Contains(err.Error(), "above the limit of 17825792 bytes (maxEventBytes") {
+	if err == nil || !strings.Contains(err.Error(), "above the limit of 1310720 bytes") {
 		t.Errorf("got %v", err)
 	}
 	if grown := rss(t, selfPID) - before; grown > 32<<20 {
@@ -142,7 +142,7 @@ func TestDocumentLimitFollowsTheOption(t *testing.T) {
 	if err := wait(t, "end", s.talk(p, s.attempt(1), got, "size 16777216", "cause 1")); err != nil {
 		t.Errorf("a document at the default limit: %v", err)
 	}
-	if err := wait(t, "end", s.talk(p, s.attempt(2), got, "size 18874368", "cause 1")); err == nil || !strings.Contains(err.Error(), "above the limit") {
+	if err := wait(t, "end", s.talk(p, s.attempt(2), got, "size 18874368", "cause 1")); err == nil || !strings.Contains(err.Error(), "document_bytes is 18874368, outside 0 to 16777216 (maxEventBytes)") {
 		t.Errorf("a document above it: %v", err)
 	}
 	a := s.attempt(3)
@@ -162,14 +162,22 @@ func TestRogueStreams(t *testing.T) {
 	for what, want := range map[string]string{
 		"crashed": "it broke the protocol: signal.cause 9 is unknown or not the plugin's to report",
 		"half":    "it ended a connection without a final signal",
+		"lies":    "it broke the protocol: event.sequence -1 is outside 0 to 9007199254740991",
+		"parts":   "it broke the protocol: part.offset is 7, 0 bytes went before",
+		"claims":  "it ended a connection without a final signal", // with most of a document still owed
 	} {
 		p, _ := startT(t, rogueCommand("serves", what), standard, time.Now)
 		if err := p.Open(context.Background(), transport.Attempt{}, &recorder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", what, err, want)
 		}
 	}
-	p, log := startT(t, rogueCommand("serves", "deaf"), standard, time.Now)
+	p, _ := startT(t, rogueCommand("serves", "endless"), standard, time.Now)
 	got := &recorder{}
+	if err := p.Open(context.Background(), transport.Attempt{}, got); err == nil || !strings.Contains(err.Error(), "part.data goes beyond the 1000000 bytes of its document") || got.all() != "" {
+		t.Errorf("parts without an end: %v, %s", err, got.all())
+	}
+	p, log := startT(t, rogueCommand("serves", "deaf"), standard, time.Now)
+	got = &recorder{}
 	if err := p.Open(context.Background(), transport.Attempt{}, got); err != nil || got.all() != "ended plugin-crashed" {
 		t.Errorf("a plugin that cuts its connection: %s, %v", got.all(), err)
 	}

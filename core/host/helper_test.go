@@ -20,7 +20,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/plugin"
 	"github.com/conform-dev/conform/core/plugin/wire"
 	pb "github.com/conform-dev/conform/core/plugin/wire/transportv1"
@@ -86,6 +88,14 @@ func obey(verb, rest string, a transport.Attempt, to transport.Sink) error {
 	switch verb {
 	case "doc":
 		return to.Document(transport.Document{JSON: []byte(rest), Cursor: "c" + rest, ID: "i" + rest})
+	case "event":
+		return to.Document(transport.Document{JSON: []byte(rest)})
+	case "large":
+		seq, size, _ := strings.Cut(rest, " ")
+		head := `{"type":"delta","sequence":` + seq + `,"upserts":["`
+		return to.Document(transport.Document{JSON: []byte(head + strings.Repeat("x", atoi(size)-len(head)-3) + `"]}`)})
+	case "defect":
+		return to.(transport.EventSink).Event(&event.Event{Fault: event.InvalidEvent, Detail: rest, Pos: event.NoPosition})
 	case "size":
 		n, _ := strconv.Atoi(rest)
 		return to.Document(transport.Document{JSON: make([]byte, n)})
@@ -237,6 +247,24 @@ func (s *rogueServer) Open(stream grpc.BidiStreamingServer[pb.HostFrame, pb.Plug
 		return stream.Send(&pb.PluginFrame{Frame: &pb.PluginFrame_Signal{Signal: &pb.Signal{Kind: pb.Signal_ENDED, Cause: 9}}})
 	case "half":
 		return nil
+	case "lies":
+		return stream.Send(events(&pb.Event{Kind: pb.Event_DELTA, Sequence: proto.Int64(-1), Document: []byte("{}")}))
+	case "parts":
+		if err := stream.Send(events(&pb.Event{DocumentBytes: 10})); err != nil {
+			return err
+		}
+		return stream.Send(part(7, []byte("789")))
+	case "claims":
+		if err := stream.Send(events(&pb.Event{DocumentBytes: wire.DefaultDocument})); err != nil {
+			return err
+		}
+		return stream.Send(part(0, []byte("789")))
+	case "endless":
+		err := stream.Send(events(&pb.Event{DocumentBytes: 1_000_000}))
+		for at := int64(0); err == nil; at += wire.MaxPart {
+			err = stream.Send(part(at, make([]byte, wire.MaxPart)))
+		}
+		return err
 	case "deaf": // closes its socket and lives on
 		os.Stderr.WriteString("cutting\n")
 		for fd := 3; fd < 64; fd++ {
@@ -245,6 +273,14 @@ func (s *rogueServer) Open(stream grpc.BidiStreamingServer[pb.HostFrame, pb.Plug
 		time.Sleep(time.Hour)
 	}
 	return nil
+}
+
+func events(all ...*pb.Event) *pb.PluginFrame {
+	return &pb.PluginFrame{Frame: &pb.PluginFrame_Batch{Batch: &pb.Batch{Events: all}}}
+}
+
+func part(offset int64, data []byte) *pb.PluginFrame {
+	return &pb.PluginFrame{Frame: &pb.PluginFrame_Part{Part: &pb.Part{Offset: offset, Data: data}}}
 }
 
 func serveRogue(what string) {

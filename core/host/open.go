@@ -22,7 +22,8 @@ import (
 var errExhausted = fmt.Errorf("it crashed too often: %d restarts within %v are the limit", MaxRestarts, RestartWindow)
 
 // Open makes one connection in the plugin's process, starting a fresh process if the last one died. It reads from the plugin only while to
-// takes: a to that blocks stops the plugin, and through it the server, at one stream window.
+// takes: a to that blocks stops the plugin, and through it the server, at one stream window. A to that is an EventSink gets events,
+// those that crossed captured without being parsed again; what is checked of them is said at wire.Item.
 //
 // A process that dies ends the connection with Ended, cause PluginCrashed, behind everything that it had sent (D-33). When it
 // has died more than MaxRestarts times within RestartWindow the connection is refused with that cause. An error means that ctx
@@ -117,7 +118,7 @@ func (e *brokenError) Error() string { return e.err.Error() }
 func (p *Plugin) pump(ctx context.Context, proc *process, open *pb.HostFrame, limit int, to transport.Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := proc.api.Open(ctx, grpc.ForceCodecV2(wire.Codec{}), grpc.MaxCallRecvMsgSize(limit+wire.Overhead))
+	stream, err := proc.api.Open(ctx, grpc.ForceCodecV2(wire.Codec{}), grpc.MaxCallRecvMsgSize(wire.MaxMessage))
 	if err == nil {
 		err = stream.Send(open)
 		if errors.Is(err, io.EOF) { // the stream is broken; Recv knows why
@@ -125,36 +126,45 @@ func (p *Plugin) pump(ctx context.Context, proc *process, open *pb.HostFrame, li
 		}
 	}
 	if err != nil {
-		return p.callError(ctx, err, limit)
+		return p.callError(ctx, err)
 	}
-	var frame wire.Frame
-	defer frame.Free()
+	frame := wire.Frame{MaxDocument: limit}
+	captured, _ := to.(transport.EventSink)
 	for {
 		err := stream.RecvMsg(&frame)
 		if errors.Is(err, io.EOF) {
 			return p.fault("it ended a connection without a final signal")
 		}
 		if err != nil {
-			return p.callError(ctx, err, limit)
+			return p.callError(ctx, err)
 		}
-		final, err := p.deliver(&frame, to)
+		final, err := p.deliver(&frame, to, captured)
 		if err != nil || final {
 			return err
 		}
 	}
 }
 
-// deliver hands one frame to the sink.
-func (p *Plugin) deliver(frame *wire.Frame, to transport.Sink) (final bool, err error) {
+// deliver hands one frame to the sink, events to captured if the sink is one for them.
+func (p *Plugin) deliver(frame *wire.Frame, to transport.Sink, captured transport.EventSink) (final bool, err error) {
 	for {
-		d, ok, err := frame.Next()
+		it, err := frame.Next()
 		if err != nil {
 			return false, p.fault("it broke the protocol: " + err.Error())
 		}
-		if !ok {
+		if it == nil {
 			break
 		}
-		if err := to.Document(d); err != nil {
+		if captured == nil {
+			err = to.Document(it.Document())
+		} else {
+			ev := it.Event()
+			if ev.Detail != "" {
+				ev.Detail = p.lines.secrets.text(ev.Detail)
+			}
+			err = captured.Event(ev)
+		}
+		if err != nil {
 			return false, err
 		}
 	}
@@ -172,7 +182,7 @@ func (p *Plugin) deliver(frame *wire.Frame, to transport.Sink) (final bool, err 
 }
 
 // callError tells a failing plugin from a broken one.
-func (p *Plugin) callError(ctx context.Context, err error, limit int) error {
+func (p *Plugin) callError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -184,7 +194,7 @@ func (p *Plugin) callError(ctx context.Context, err error, limit int) error {
 	case code == codes.Unavailable, code == codes.Internal && strings.Contains(s.Message(), "unexpected EOF"):
 		return &brokenError{errors.New(s.Message())}
 	case code == codes.ResourceExhausted:
-		return p.fault(fmt.Sprintf("it sent a message above the limit of %d bytes (%s, plus %d for framing): %s", limit+wire.Overhead, wire.OptionMaxEventBytes, wire.Overhead, s.Message()))
+		return p.fault(fmt.Sprintf("it sent a message above the limit of %d bytes: %s", wire.MaxMessage, s.Message()))
 	default:
 		return p.fault("it failed: " + s.Message())
 	}

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/conform-dev/conform/core/plugin/wire"
@@ -102,7 +103,13 @@ func (plainTransport) Open(stream grpc.BidiStreamingServer[pb.HostFrame, pb.Plug
 	}
 	for _, f := range []*pb.PluginFrame{
 		{Frame: &pb.PluginFrame_Signal{Signal: &pb.Signal{Kind: pb.Signal_OPEN}}},
-		{Frame: &pb.PluginFrame_Batch{Batch: &pb.Batch{Events: []*pb.Event{{Document: []byte("1")}, {Document: []byte(open.GetOpen().GetEndpoint()), Cursor: "c"}}}}},
+		events(&pb.Event{Document: []byte("1")}, &pb.Event{Document: []byte(open.GetOpen().GetEndpoint()), Cursor: "c"}),
+		// What it captured itself: the host believes that, and does not look into the documents.
+		events(
+			&pb.Event{Document: []byte("2"), Kind: pb.Event_SNAPSHOT, Sequence: proto.Int64(41), Cursor: "c41", Id: "e41"},
+			&pb.Event{Document: []byte("3"), Defect: &pb.Defect{Reason: "checkpoint-conflict", Detail: "cursor: differs"}},
+			&pb.Event{Cursor: "c42", DocumentBytes: 30}),
+		part(0, []byte(`{"type":"delta",`)), part(16, []byte(`"sequence":42}`)),
 		{Frame: &pb.PluginFrame_Signal{Signal: &pb.Signal{Kind: pb.Signal_ENDED, Cause: pb.Cause_CONNECTION_LOST}}},
 	} {
 		if err := stream.Send(f); err != nil {
@@ -117,9 +124,15 @@ func TestAPluginWithoutTheSDK(t *testing.T) {
 	p, log := startT(t, rogueCommand("plain", ""), standard, time.Now)
 	for epoch := range uint32(3) {
 		got := &recorder{}
-		if err := p.Open(context.Background(), transport.Attempt{Epoch: epoch + 1, Endpoint: "e"}, got); err != nil || got.all() != "open, doc 1, doc e, ended connection-lost" {
+		if err := p.Open(context.Background(), transport.Attempt{Epoch: epoch + 1, Endpoint: "e"}, got); err != nil || got.all() != `open, doc 1, doc e, doc 2, doc 3, doc {"type":"delta","sequence":42}, ended connection-lost` {
 			t.Errorf("%s, %v", got.all(), err)
 		}
+	}
+	got := &eventRecorder{}
+	want := "open, malformed -1  : invalid-event document: not an object true, malformed -1  : invalid-event document: not JSON true, " +
+		"snapshot 41 c41 e41:   false, malformed -1  : checkpoint-conflict cursor: differs false, delta 42 c42 :   false, ended connection-lost"
+	if err := p.Open(context.Background(), transport.Attempt{Epoch: 4, Endpoint: "e"}, got); err != nil || got.all() != want {
+		t.Errorf("events: %v\ngot  %s\nwant %s", err, got.all(), want)
 	}
 	if err := p.Ping(context.Background()); err != nil {
 		t.Error(err)

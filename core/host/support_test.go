@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/transport"
 )
 
@@ -112,6 +113,18 @@ func (r *recorder) all() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Join(r.got, ", ")
+}
+
+// eventRecorder is a recorder that takes events.
+type eventRecorder struct{ recorder }
+
+func (r *eventRecorder) Event(ev *event.Event) error {
+	detail := fmt.Sprint(ev.Fault, " ", ev.Detail)
+	if len(ev.Payload) > 1000 {
+		detail = fmt.Sprintf("%d bytes ", len(ev.Payload))
+	}
+	r.note(fmt.Sprintf("%v %d %s %s: %s %v", ev.Kind, ev.Pos.Seq, ev.Pos.Cursor, ev.ID, detail, ev.Hole))
+	return nil
 }
 
 // server is the other end of the script transport.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/plugin/wire"
 	pb "github.com/conform-dev/conform/core/plugin/wire/transportv1"
 	"github.com/conform-dev/conform/core/transport"
@@ -22,13 +23,17 @@ type sink struct {
 
 	mu     sync.Mutex
 	change sync.Cond // queue, err or closed changed
-	queue  []any     // *wire.Batch and *pb.PluginFrame (signals), in wire order
-	items  int       // documents and signals in queue
+	queue  []any     // *wire.Batch, *wire.Part and *pb.PluginFrame (signals), in wire order
+	items  int       // events, parts and signals in queue
 	bytes  int
 	final  bool  // a final signal was queued: nothing may follow
 	closed bool  // the transport has returned
 	err    error // sending failed or the call ended: nothing is accepted any more
+
+	parting bool // a document is being queued in parts: nothing else is
 }
+
+var _ transport.EventSink = (*sink)(nil)
 
 var errAfterFinal = errors.New("the connection was already ended by a final signal")
 
@@ -40,26 +45,74 @@ func newSink(ctx context.Context, send func(any) error, cancel context.CancelFun
 	return s
 }
 
-// Document queues a copy of d behind everything before it. It blocks while a full batch waits, and fails when the host is gone,
-// when d breaks a limit of the protocol, or after a final signal.
+// Document captures d, here in the plugin's process, and queues a copy behind everything before it. It blocks while a full batch
+// waits, and fails when the host is gone, when d breaks a limit of the protocol, or after a final signal.
 func (s *sink) Document(d transport.Document) error {
-	if err := wire.CheckDocument(d); err != nil {
+	var it wire.Item
+	if err := it.Capture(d); err != nil {
 		return fmt.Errorf("event cannot be sent: %w", err)
 	}
-	size := wire.EventSize(d)
+	return s.put(&it)
+}
+
+// Event queues a copy of ev as Document does. It fails for an event that capture could not have given.
+func (s *sink) Event(ev *event.Event) error {
+	var it wire.Item
+	if err := it.SetEvent(ev); err != nil {
+		return fmt.Errorf("event cannot be sent: %w", err)
+	}
+	return s.put(&it)
+}
+
+func (s *sink) put(it *wire.Item) error {
+	size := it.Size()
+	if size > wire.MaxBatchBytes {
+		return s.putParts(it)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.await(size); err != nil {
 		return err
 	}
+	s.add(it, size)
+	return nil
+}
+
+// putParts queues an event and then its document piece by piece, as room comes: the document is never copied whole. Nothing
+// else gets in between.
+func (s *sink) putParts(it *wire.Item) error {
+	document := it.Cut()
+	size := it.Size()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.await(size); err != nil {
+		return err
+	}
+	s.add(it, size)
+	s.parting = true
+	defer func() { s.parting = false; s.change.Broadcast() }()
+	for at := 0; at < len(document); {
+		s.room(wire.MaxPart)
+		if s.err != nil {
+			return s.err
+		}
+		var part *wire.Part
+		part, at = wire.NewPart(document, at)
+		s.queue = append(s.queue, part)
+		s.queued(part.Size())
+	}
+	return nil
+}
+
+// add queues an item. The lock is held.
+func (s *sink) add(it *wire.Item, size int) {
 	batch, ok := s.tail().(*wire.Batch)
-	if !ok || !batch.Fits(d) {
+	if !ok || !batch.Fits(size) {
 		batch = new(wire.Batch)
 		s.queue = append(s.queue, batch)
 	}
-	batch.Add(d)
+	batch.Add(it, size)
 	s.queued(size)
-	return nil
 }
 
 // Signal queues sig behind everything before it, and blocks and fails as Document does.
@@ -81,7 +134,7 @@ func (s *sink) Signal(sig transport.Signal) error {
 
 // await returns when size more bytes may be queued. The lock is held.
 func (s *sink) await(size int) error {
-	for s.err == nil && !s.final && s.items > 0 && (s.items >= wire.MaxBatchEvents || s.bytes+size > wire.MaxBatchBytes) {
+	for s.room(size); s.parting && s.err == nil; s.room(size) {
 		s.change.Wait()
 	}
 	if s.err != nil {
@@ -91,6 +144,13 @@ func (s *sink) await(size int) error {
 		return errAfterFinal
 	}
 	return nil
+}
+
+// room waits until size more bytes fit into the queue, or nothing is queued any more. The lock is held.
+func (s *sink) room(size int) {
+	for s.err == nil && !s.final && s.items > 0 && (s.items >= wire.MaxBatchEvents || s.bytes+size > wire.MaxBatchBytes) {
+		s.change.Wait()
+	}
 }
 
 func (s *sink) tail() any {

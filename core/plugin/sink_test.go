@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,13 +13,15 @@ import (
 
 	"google.golang.org/grpc/mem"
 
+	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/plugin/wire"
 	"github.com/conform-dev/conform/core/transport"
 )
 
 // host is the receiving end of a sink: send blocks until the test takes the message.
 type host struct {
-	messages chan string // "3 documents, 12 bytes" or a signal's kind
+	messages chan string // "3 documents, 12 bytes", complete ones, or a signal's kind
+	frame    wire.Frame
 	err      error
 	ctx      context.Context // of the call
 	end      context.CancelFunc
@@ -45,9 +48,8 @@ func (h *host) send(m any) error {
 	}
 	encoded := mem.BufferSlice{mem.SliceBuffer(bytes.Clone(out.Materialize()))}
 	out.Free()
-	var f wire.Frame
-	defer f.Free()
-	if err := (wire.Codec{}).Unmarshal(encoded, &f); err != nil {
+	f := &h.frame
+	if err := (wire.Codec{}).Unmarshal(encoded, f); err != nil {
 		return err
 	}
 	if s, ok, err := f.Signal(); ok || err != nil {
@@ -55,14 +57,14 @@ func (h *host) send(m any) error {
 	}
 	n, size := 0, 0
 	for {
-		d, ok, err := f.Next()
+		it, err := f.Next()
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if it == nil {
 			break
 		}
-		n, size = n+1, size+len(d.JSON)
+		n, size = n+1, size+len(it.Document().JSON)
 	}
 	return h.tell(fmt.Sprintf("%d documents, %d bytes", n, size))
 }
@@ -142,9 +144,79 @@ func TestBatchesAreBoundedInBytes(t *testing.T) {
 		for range 5 {
 			s.Document(doc(100_000))
 		}
-		s.Document(doc(wire.MaxBatchBytes * 3))
 		s.Document(doc(1))
-	}, "2 documents, 200000 bytes", "2 documents, 200000 bytes", "1 documents, 100000 bytes", "1 documents, 786432 bytes", "1 documents, 1 bytes")
+	}, "2 documents, 200000 bytes", "2 documents, 200000 bytes", "2 documents, 100001 bytes")
+}
+
+// A large document goes out in parts while the transport still holds it: the event, and each part as the host takes the last.
+func TestLargeDocumentsGoInParts(t *testing.T) {
+	const nothing = "0 documents, 0 bytes" // complete yet
+	flow(t, func(s *sink) {
+		s.Document(doc(1))
+		s.Document(doc(wire.MaxBatchBytes*3 + 1))
+		s.Document(doc(2))
+		s.Signal(ended)
+	}, "1 documents, 1 bytes", nothing, nothing, nothing, "1 documents, 786433 bytes", "1 documents, 2 bytes", "ended")
+}
+
+// While a document goes out in parts, another goroutine's signal waits, and what is queued stays within two parts.
+func TestNothingGetsBetweenParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, s := busy()
+		done := make(chan struct{})
+		go func() {
+			s.Document(doc(wire.MaxBatchBytes * 4))
+			close(done)
+		}()
+		synctest.Wait()
+		go s.Signal(beat)
+		var got []string
+		for len(got) < 7 {
+			synctest.Wait()
+			s.mu.Lock()
+			if s.bytes > 2*wire.MaxPart {
+				t.Errorf("%d bytes are queued", s.bytes)
+			}
+			s.mu.Unlock()
+			got = append(got, <-h.messages)
+		}
+		<-done
+		const nothing = "0 documents, 0 bytes"
+		if want := []string{"heartbeat", nothing, nothing, nothing, nothing, "1 documents, 1048576 bytes", "heartbeat"}; !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		s.finish()
+	})
+}
+
+// A host that goes away in the middle of a document frees the transport.
+func TestTheHostGoesInTheMiddleOfADocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, s := busy()
+		failed := make(chan error, 1)
+		go func() { failed <- s.Document(doc(wire.MaxBatchBytes * 4)) }()
+		synctest.Wait()
+		<-h.messages
+		h.end()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		s.finish()
+	})
+}
+
+func TestEventsAndDocumentsKeepTheirOrder(t *testing.T) {
+	flow(t, func(s *sink) {
+		s.Document(doc(1))
+		if err := s.Event(&event.Event{Kind: event.Delta, Pos: event.Position{Seq: 1}, Payload: []byte("{}")}); err != nil {
+			t.Error(err)
+		}
+		s.Signal(beat)
+		if err := s.Event(&event.Event{Kind: event.Delta, Pos: event.Position{Seq: -9}, Payload: []byte("{}")}); err == nil {
+			t.Error("an impossible event was accepted")
+		}
+		s.Signal(ended)
+	}, "2 documents, 3 bytes", "heartbeat", "ended")
 }
 
 func TestSignalsKeepTheirPlace(t *testing.T) {

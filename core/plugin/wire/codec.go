@@ -6,18 +6,21 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Codec is gRPC's protobuf codec with two shortcuts: it writes a *Batch and reads into a *Frame without building messages. On the
-// wire both are PluginFrame, byte for byte. A server needs it for all its services at once, so everything else goes to the
+// Codec is gRPC's protobuf codec with three shortcuts: it writes a *Batch and a *Part and reads into a *Frame without building
+// messages. On the wire all are PluginFrame, byte for byte. A server needs it for all its services at once, so everything else goes to the
 // standard codec.
 type Codec struct{}
 
 // Name is "proto": the bytes are protobuf, and the other end may use the standard codec.
 func (Codec) Name() string { return protocodec.Name }
 
-// Marshal encodes v. A *Batch is empty afterwards.
+// Marshal encodes v. A *Batch is empty afterwards, a *Part used up.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
-	if b, ok := v.(*Batch); ok {
-		return b.message(), nil
+	switch v := v.(type) {
+	case *Batch:
+		return v.message(), nil
+	case *Part:
+		return v.message(), nil
 	}
 	return encoding.GetCodecV2(protocodec.Name).Marshal(v)
 }

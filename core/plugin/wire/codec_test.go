@@ -9,172 +9,326 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
+	"github.com/conform-dev/conform/core/event"
 	pb "github.com/conform-dev/conform/core/plugin/wire/transportv1"
 	"github.com/conform-dev/conform/core/transport"
 )
 
-// generated encodes documents with the generated code.
-func generated(t testing.TB, docs []transport.Document) []byte {
+// message is an item as generated code has it.
+func message(it *Item) *pb.Event {
+	ev := &it.ev
+	out := &pb.Event{Document: ev.Payload, Cursor: ev.Pos.Cursor, Id: ev.ID, DocumentBytes: int64(it.size)}
+	switch {
+	case !it.captured:
+	case ev.Kind == event.Malformed:
+		out.Defect = &pb.Defect{Reason: ev.Fault.String(), Detail: ev.Detail, Hole: ev.Hole}
+	default:
+		out.Kind, out.Merge = pb.Event_Kind(ev.Kind), ev.Merge
+		if ev.Pos.Seq != event.NoSeq {
+			out.Sequence = proto.Int64(int64(ev.Pos.Seq))
+		}
+		out.Watermark, out.Timestamp, out.DeltaToken = ev.Pos.Watermark, ev.Pos.Timestamp, ev.Pos.DeltaToken
+		if t := ev.Trace; t != nil {
+			out.Correlation = &pb.Correlation{OperationInstance: t.OperationInstance, Correlation: t.Correlation, Audit: t.Audit, Proposal: t.Proposal}
+		}
+	}
+	return out
+}
+
+// item is message's way back, without any check.
+func item(in *pb.Event) Item {
+	it := Item{ev: event.Event{Payload: in.Document, Pos: event.Position{Seq: event.NoSeq, Cursor: in.Cursor}, ID: in.Id}, size: int(in.DocumentBytes)}
+	ev := &it.ev
+	it.captured = in.Kind != 0 || in.Defect != nil
+	if d := in.Defect; d != nil {
+		ev.Fault, _ = event.ParseReason(d.Reason)
+		ev.Detail, ev.Hole = d.Detail, d.Hole
+	}
+	ev.Kind, ev.Merge = event.Kind(in.Kind), in.Merge
+	if in.Sequence != nil {
+		ev.Pos.Seq = event.Seq(*in.Sequence)
+	}
+	ev.Pos.Watermark, ev.Pos.Timestamp, ev.Pos.DeltaToken = in.Watermark, in.Timestamp, in.DeltaToken
+	if t := in.Correlation; t != nil {
+		ev.Trace = &event.Correlation{OperationInstance: t.OperationInstance, Correlation: t.Correlation, Audit: t.Audit, Proposal: t.Proposal}
+	}
+	return it
+}
+
+// generated encodes a batch with the generated code.
+func generated(t testing.TB, items ...*Item) []byte {
 	t.Helper()
 	batch := &pb.Batch{}
-	for _, d := range docs {
-		batch.Events = append(batch.Events, &pb.Event{Document: d.JSON, Cursor: d.Cursor, Id: d.ID})
+	for _, it := range items {
+		batch.Events = append(batch.Events, message(it))
 	}
-	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.PluginFrame{Frame: &pb.PluginFrame_Batch{Batch: batch}})
+	return encoded(t, &pb.PluginFrame{Frame: &pb.PluginFrame_Batch{Batch: batch}})
+}
+
+func encoded(t testing.TB, m proto.Message) []byte {
+	t.Helper()
+	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// decode reads a message with the hand-written decoder, copying what it hands out.
-func decode(in []byte) (docs []transport.Document, signal *transport.Signal, err error) {
-	var f Frame
-	defer f.Free()
-	if err := (Codec{}).Unmarshal(mem.BufferSlice{mem.SliceBuffer(in)}, &f); err != nil {
+// take is what a message is to a connection that had the ones before it: a copy of each event, or a signal.
+func (f *Frame) take(in []byte) (items []Item, signal *transport.Signal, err error) {
+	if err := (Codec{}).Unmarshal(mem.BufferSlice{mem.SliceBuffer(in)}, f); err != nil {
 		return nil, nil, err
 	}
 	for {
-		d, ok, err := f.Next()
+		it, err := f.Next()
 		if err != nil {
-			return docs, nil, err
+			return items, nil, err
 		}
-		if !ok {
+		if it == nil {
 			break
 		}
-		d.JSON = bytes.Clone(d.JSON)
-		docs = append(docs, d)
+		items = append(items, *it)
 	}
 	s, ok, err := f.Signal()
 	if err != nil || !ok {
-		return docs, nil, err
+		return items, nil, err
 	}
-	return docs, &s, nil
+	return items, &s, nil
 }
 
-var someDocs = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) transport.Document {
-	return transport.Document{
-		JSON:   rapid.SliceOfN(rapid.Byte(), 0, 400).Draw(t, "json"),
-		Cursor: rapid.StringN(0, 20, -1).Draw(t, "cursor"),
-		ID:     rapid.StringN(0, 200, -1).Draw(t, "id"),
+func decode(in []byte) ([]Item, *transport.Signal, error) { return new(Frame).take(in) }
+
+// different says how two items differ; no bytes are no bytes, nil or empty.
+func different(a, b []Item) string {
+	return cmp.Diff(a, b, cmp.AllowUnexported(Item{}), cmp.Comparer(func(x, y []byte) bool { return bytes.Equal(x, y) }))
+}
+
+func raw(d transport.Document) *Item {
+	return &Item{ev: event.Event{Pos: event.Position{Seq: event.NoSeq, Cursor: d.Cursor}, ID: d.ID, Payload: d.JSON}}
+}
+
+var someText = rapid.StringN(0, 40, -1)
+
+func maybe(t *rapid.T, name string) bool { return rapid.Bool().Draw(t, name) }
+
+// someItems are items of all three kinds that a plugin may send.
+var someItems = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *Item {
+	it := raw(transport.Document{JSON: rapid.SliceOfN(rapid.Byte(), 1, 400).Draw(t, "json"), Cursor: someText.Draw(t, "cursor"), ID: someText.Draw(t, "id")})
+	ev := &it.ev
+	switch rapid.IntRange(0, 3).Draw(t, "form") {
+	case 0:
+		return it
+	case 1:
+		it.captured = true
+		ev.Fault, ev.Detail = event.InvalidEvent, someText.Draw(t, "detail")
+		ev.Hole = maybe(t, "hole")
+		if !ev.Hole && maybe(t, "conflict") {
+			ev.Fault = event.CheckpointConflict
+		}
+		return it
 	}
-}), 1, 70)
+	it.captured = true
+	ev.Kind = event.Kind(rapid.IntRange(int(event.Snapshot), int(event.Delta)).Draw(t, "kind"))
+	ev.Merge = ev.Kind == event.Snapshot && maybe(t, "merge")
+	if maybe(t, "sequenced") {
+		ev.Pos.Seq = event.Seq(rapid.Int64Range(0, int64(event.MaxSeq)).Draw(t, "sequence"))
+	}
+	ev.Pos.Watermark, ev.Pos.Timestamp, ev.Pos.DeltaToken = someText.Draw(t, "watermark"), someText.Draw(t, "timestamp"), someText.Draw(t, "token")
+	if maybe(t, "correlated") {
+		ev.Trace = &event.Correlation{OperationInstance: someText.Draw(t, "instance"), Correlation: someText.Draw(t, "correlation"), Audit: someText.Draw(t, "audit"), Proposal: someText.Draw(t, "proposal")}
+	}
+	return it
+}), 1, MaxBatchEvents)
 
 // Both codecs, in both directions, say the same.
 func TestHandWrittenCodecEqualsGeneratedCode(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		docs := someDocs.Draw(t, "docs")
+	var f Frame // one for all, as on a connection
+	rapid.Check(t, func(rt *rapid.T) {
+		items := someItems.Draw(rt, "items")
 		var b Batch
 		size := 0
-		for _, d := range docs {
-			size += EventSize(d)
-			b.Add(d)
+		want := make([]Item, len(items))
+		for i, it := range items {
+			want[i] = *it
+			size += it.Size()
+			b.Add(it, it.Size())
 		}
-		if b.Len() != len(docs) || b.Size() != size {
-			t.Fatalf("Len %d, Size %d; want %d, %d", b.Len(), b.Size(), len(docs), size)
+		if b.Len() != len(items) || b.Size() != size {
+			rt.Fatalf("Len %d, Size %d; want %d, %d", b.Len(), b.Size(), len(items), size)
 		}
 		out, err := (Codec{}).Marshal(&b)
 		if err != nil {
-			t.Fatal(err)
+			rt.Fatal(err)
 		}
-		encoded := bytes.Clone(out.Materialize())
+		hand := out.Materialize()
 		out.Free()
 		if b.Len() != 0 || b.Size() != 0 {
-			t.Fatal("the batch is not empty after it was sent")
+			rt.Fatal("the batch is not empty after it was sent")
+		}
+		if stock := generated(t, items...); !bytes.Equal(hand, stock) {
+			rt.Fatalf("bytes differ:\n%x\n%x", hand, stock)
 		}
 		in := &pb.PluginFrame{}
-		if err := proto.Unmarshal(encoded, in); err != nil {
-			t.Fatal(err)
+		if err := proto.Unmarshal(hand, in); err != nil {
+			rt.Fatal(err)
 		}
-		want := make([]byte, 0)
-		want, err = proto.MarshalOptions{Deterministic: true}.MarshalAppend(want, in)
-		if err != nil {
-			t.Fatal(err)
+		var read []Item
+		for _, e := range in.GetBatch().Events {
+			read = append(read, item(e))
 		}
-		if !bytes.Equal(encoded, want) {
-			t.Fatalf("bytes differ:\n%x\n%x", encoded, want)
+		if diff := different(want, read); diff != "" {
+			rt.Fatal("generated code reads other events:", diff)
 		}
-		got, signal, err := decode(want)
+		got, signal, err := f.take(hand)
 		if err != nil || signal != nil {
-			t.Fatal(err, signal)
+			rt.Fatal(err, signal)
 		}
-		for i := range docs {
-			if len(docs[i].JSON) == 0 {
-				docs[i].JSON = nil
-			}
-			if len(got[i].JSON) == 0 {
-				got[i].JSON = nil
-			}
-		}
-		if diff := cmp.Diff(docs, got); diff != "" {
-			t.Fatal(diff)
+		if diff := different(want, got); diff != "" {
+			rt.Fatal(diff)
 		}
 	})
 }
 
+// The numbers are written down twice; the descriptor of the generated code knows them too.
+func TestFieldNumbersAgree(t *testing.T) {
+	numbers := map[proto.Message]map[string]protoreflect.FieldNumber{
+		&pb.PluginFrame{}: {"batch": frameBatch, "signal": frameSignal, "part": framePart},
+		&pb.Batch{}:       {"events": batchEvents},
+		&pb.Part{}:        {"offset": partOffset, "data": partData},
+		&pb.Defect{}:      {"reason": defectReason, "detail": defectDetail, "hole": defectHole},
+		&pb.Correlation{}: {"operation_instance": traceInstance, "correlation": traceCorrelation, "audit": traceAudit, "proposal": traceProposal},
+		&pb.Event{}: {
+			"document": eventDocument, "cursor": eventCursor, "id": eventID, "kind": eventKind, "merge": eventMerge, "sequence": eventSequence,
+			"watermark": eventWatermark, "timestamp": eventTimestamp, "delta_token": eventDeltaToken, "correlation": eventCorrelation,
+			"defect": eventDefect, "document_bytes": eventBytes,
+		},
+	}
+	for m, want := range numbers {
+		fields := m.ProtoReflect().Descriptor().Fields()
+		if fields.Len() != len(want) {
+			t.Errorf("%T has %d fields, the hand-written codec knows %d", m, fields.Len(), len(want))
+		}
+		for i := range fields.Len() {
+			if f := fields.Get(i); want[string(f.Name())] != f.Number() {
+				t.Errorf("%s is %d, the hand-written codec says %d", f.FullName(), f.Number(), want[string(f.Name())])
+			}
+		}
+	}
+	for k := event.Snapshot; k <= event.Delta; k++ {
+		if name := pb.Event_Kind(k).String(); name != strings.ToUpper(k.String()) {
+			t.Errorf("kind %v is %s in the protocol", k, name)
+		}
+	}
+}
+
 func TestBatchLimits(t *testing.T) {
 	var b Batch
-	small := transport.Document{JSON: []byte("x")}
+	small := raw(transport.Document{JSON: []byte("x")})
 	for range MaxBatchEvents {
-		if !b.Fits(small) {
+		if !b.Fits(small.Size()) {
 			t.Fatalf("full after %d events", b.Len())
 		}
-		b.Add(small)
+		b.Add(small, small.Size())
 	}
-	if b.Fits(small) {
+	if b.Fits(small.Size()) {
 		t.Errorf("more than %d events fit", MaxBatchEvents)
 	}
 	b = Batch{}
-	huge := transport.Document{JSON: make([]byte, 2*MaxBatchBytes)}
-	if !b.Fits(huge) {
-		t.Error("a large event does not even fit alone")
+	texts := raw(transport.Document{JSON: []byte("x"), Cursor: strings.Repeat("c", MaxFraming)})
+	if !b.Fits(texts.Size()) {
+		t.Error("an event of large texts does not even fit alone")
 	}
-	b.Add(huge)
-	if b.Fits(small) {
-		t.Error("a large event does not travel alone")
+	b.Add(texts, texts.Size())
+	if b.Fits(small.Size()) {
+		t.Error("an event of large texts does not travel alone")
 	}
 	b = Batch{}
-	b.Add(small)
-	exact := transport.Document{JSON: make([]byte, MaxBatchBytes-b.Size()-8)}
-	if !b.Fits(exact) || b.Size()+EventSize(exact) != MaxBatchBytes {
-		t.Errorf("%d bytes do not fit into %d", b.Size()+EventSize(exact), MaxBatchBytes)
+	b.Add(small, small.Size())
+	exact := raw(transport.Document{JSON: make([]byte, MaxBatchBytes-b.Size()-8)})
+	if !b.Fits(exact.Size()) || b.Size()+exact.Size() != MaxBatchBytes {
+		t.Errorf("%d bytes do not fit into %d", b.Size()+exact.Size(), MaxBatchBytes)
 	}
-	exact.JSON = append(exact.JSON, 'x')
-	if b.Fits(exact) {
+	exact.ev.Payload = append(exact.ev.Payload, 'x')
+	if b.Fits(exact.Size()) {
 		t.Error("one byte too many fits")
 	}
 }
 
+// The largest header that may cross, framing or members, stays within a message.
+func TestLargestEventFitsAMessage(t *testing.T) {
+	document := make([]byte, MaxBatchBytes)
+	long := strings.Repeat("x", MaxFraming)
+	member := long[:MaxMember]
+	for name, it := range map[string]*Item{
+		"raw":    raw(transport.Document{JSON: document, Cursor: long, ID: long}),
+		"defect": {captured: true, ev: event.Event{Fault: event.InvalidEvent, Detail: long[:MaxDetail], ID: long, Pos: event.Position{Seq: event.NoSeq, Cursor: long}, Payload: document}},
+		"captured": {captured: true, ev: event.Event{
+			Kind: event.Snapshot, Merge: true, ID: long[:event.MaxIDBytes], Payload: document,
+			Pos:   event.Position{Seq: event.MaxSeq, Cursor: member, Watermark: member, Timestamp: member, DeltaToken: member},
+			Trace: &event.Correlation{OperationInstance: member, Correlation: member, Audit: member, Proposal: member},
+		}},
+	} {
+		if in := generated(t, it); len(in) > MaxMessage {
+			t.Errorf("%s: %d bytes, the limit is %d", name, len(in), MaxMessage)
+		} else if got, _, err := decode(in); err != nil || different([]Item{*it}, got) != "" {
+			t.Errorf("%s does not cross: %v", name, err)
+		}
+	}
+}
+
 func TestUnknownFieldsAreSkipped(t *testing.T) {
-	docs := []transport.Document{{JSON: []byte("one"), Cursor: "c"}, {JSON: []byte("two"), ID: "i"}}
+	ev := event.Event{Kind: event.Delta, Pos: event.Position{Seq: 3, Cursor: "c"}, Payload: []byte("two"), Trace: &event.Correlation{Audit: "a"}}
+	items := []*Item{raw(transport.Document{JSON: []byte("one"), ID: "i"}), {captured: true, ev: ev}}
 	future := []byte{0xf8, 0x07, 0x01, 0xfa, 0x07, 0x02, 'h', 'i', 0xfd, 0x07, 1, 2, 3, 4} // field 127: varint, bytes, fixed32
-	message := append(append([]byte(nil), future...), generated(t, docs)...)
-	message = append(message, future...)
-	got, _, err := decode(message)
-	if err != nil || cmp.Diff(docs, got) != "" {
-		t.Errorf("%v, %v", got, err)
+	want := []Item{*items[0], *items[1]}
+	in := new(pb.PluginFrame)
+	if err := proto.Unmarshal(generated(t, items...), in); err != nil {
+		t.Fatal(err)
+	}
+	events := in.GetBatch().Events
+	for _, m := range []proto.Message{in, in.GetBatch(), events[0], events[1], events[1].Correlation} {
+		m.ProtoReflect().SetUnknown(future)
+	}
+	got, _, err := decode(append(bytes.Clone(future), encoded(t, in)...))
+	if diff := different(want, got); err != nil || diff != "" {
+		t.Errorf("%v, %v", err, diff)
 	}
 	if got, _, err := decode(future); err != nil || len(got) != 0 {
 		t.Errorf("a frame of unknown content: %v, %v", got, err)
 	}
+	defect := &pb.Event{Document: []byte("x"), Defect: &pb.Defect{Reason: "invalid-event"}}
+	defect.Defect.ProtoReflect().SetUnknown(future)
+	if got, _, err := decode(encoded(t, batchOf(defect))); err != nil || len(got) != 1 || got[0].ev.Fault != event.InvalidEvent {
+		t.Errorf("a defect with unknown members: %v, %v", got, err)
+	}
+}
+
+func batchOf(events ...*pb.Event) *pb.PluginFrame {
+	return &pb.PluginFrame{Frame: &pb.PluginFrame_Batch{Batch: &pb.Batch{Events: events}}}
 }
 
 func TestDamagedFramesAreRefused(t *testing.T) {
-	whole := generated(t, []transport.Document{{JSON: []byte("document"), Cursor: "c", ID: "i"}})
+	whole := generated(t, raw(transport.Document{JSON: []byte("document"), Cursor: "c", ID: "i"}), &Item{captured: true, ev: event.Event{
+		Kind: event.Delta, Payload: []byte("document"), Pos: event.Position{Seq: 1 << 20, Watermark: "w"}, Trace: &event.Correlation{Audit: "a"},
+	}})
 	for n := 1; n < len(whole); n++ {
 		if _, _, err := decode(whole[:n]); err == nil {
 			t.Errorf("a frame cut at byte %d of %d was accepted", n, len(whole))
 		}
 	}
 	for name, in := range map[string]string{
-		"two contents":        string(whole) + string(whole),
-		"cursor not UTF-8":    "\x0a\x05\x0a\x03\x12\x01\xff",
-		"id not UTF-8":        "\x0a\x05\x0a\x03\x1a\x01\xff",
-		"length past the end": "\x0a\xff\xff\xff\xff\x07",
-		"group never closed":  "\x1b",
-		"field number 0":      "\x00\x01",
+		"two contents":          string(whole) + string(whole),
+		"cursor not UTF-8":      "\x0a\x05\x0a\x03\x12\x01\xff",
+		"id not UTF-8":          "\x0a\x05\x0a\x03\x1a\x01\xff",
+		"correlation not UTF-8": "\x0a\x07\x0a\x05\x52\x03\x1a\x01\xff",
+		"length past the end":   "\x0a\xff\xff\xff\xff\x07",
+		"event past the end":    "\x0a\x04\x0a\x02\x12\x7f",
+		"group never closed":    "\x1b",
+		"field number 0":        "\x00\x01",
+		"member number 0":       "\x0a\x04\x0a\x02\x00\x01",
 	} {
 		if _, _, err := decode([]byte(in)); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -184,11 +338,16 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 
 // Whatever arrives, the hand-written decoder does not panic, and what it accepts the generated one accepts and reads the same.
 func FuzzFrame(f *testing.F) {
-	f.Add(generated(f, []transport.Document{{JSON: []byte(`{"type":"delta"}`), Cursor: "c", ID: "i"}, {}}))
+	f.Add(generated(f, raw(transport.Document{JSON: []byte(`{"type":"delta"}`), Cursor: "c", ID: "i"}), raw(transport.Document{})))
+	f.Add(generated(f, &Item{captured: true, ev: event.Event{
+		Kind: event.Snapshot, Merge: true, ID: "i", Payload: []byte("{}"), Trace: &event.Correlation{Correlation: "k"},
+		Pos: event.Position{Seq: 9, Cursor: "c", Watermark: "w", Timestamp: "t", DeltaToken: "d"},
+	}}, &Item{captured: true, ev: event.Event{Fault: event.InvalidEvent, Hole: true, Detail: "d", Pos: event.NoPosition}}))
 	f.Add([]byte("\x12\x02\x08\x01"))
 	f.Add([]byte("\x0a\x05\x0a\x03\x12\x01\xff"))
+	f.Add(encoded(f, &pb.PluginFrame{Frame: &pb.PluginFrame_Part{Part: &pb.Part{Data: []byte("x")}}}))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		docs, signal, err := decode(in)
+		items, signal, err := decode(in)
 		if err != nil {
 			return
 		}
@@ -204,65 +363,63 @@ func FuzzFrame(f *testing.F) {
 				t.Fatalf("a signal that cannot be sent on: %v", err)
 			}
 		}
-		if len(docs) != len(want.GetBatch().GetEvents()) {
-			t.Fatalf("%d events, protobuf reads %d", len(docs), len(want.GetBatch().GetEvents()))
+		var read []Item
+		for _, e := range want.GetBatch().GetEvents() {
+			if e.DocumentBytes == 0 { // else it waits for its parts
+				read = append(read, item(e))
+			}
 		}
-		for i, e := range want.GetBatch().GetEvents() {
-			if !bytes.Equal(docs[i].JSON, e.Document) || docs[i].Cursor != e.Cursor || docs[i].ID != e.Id {
-				t.Fatalf("event %d differs", i)
+		if diff := different(read, items); diff != "" {
+			t.Fatal(diff)
+		}
+		for i := range items { // and what was accepted may be sent on
+			var b Batch
+			b.Add(&items[i], items[i].Size())
+			if again, _, err := decode(b.message().Materialize()); err != nil || different(items[i:i+1], again) != "" {
+				t.Fatalf("event %d does not cross again: %v", i, err)
 			}
 		}
 	})
 }
 
-func TestCheckDocument(t *testing.T) {
-	for want, d := range map[string]transport.Document{
-		"":                                   {JSON: []byte("x"), Cursor: "c"},
-		"document is 67108865 bytes long":    {JSON: make([]byte, MaxDocument+1)},
-		"cursor is not UTF-8":                {Cursor: "\xff"},
-		"id is 600000 bytes long, the limit": {ID: strings.Repeat("x", 600_000)},
-	} {
-		err := CheckDocument(d)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-}
-
 func BenchmarkEncode(b *testing.B) {
-	d := transport.Document{JSON: make([]byte, 300), Cursor: "c-0123456789"}
+	it := benchItem(1)
 	b.SetBytes(300)
 	b.ReportAllocs()
 	var batch Batch
 	for b.Loop() {
-		batch.Add(d)
+		batch.Add(&it, it.Size())
 		if batch.Len() == MaxBatchEvents {
 			batch.message().Free()
 		}
 	}
 }
 
+// benchItem takes about 300 bytes on the wire.
+func benchItem(n int) Item {
+	return Item{captured: true, ev: event.Event{
+		Kind: event.Delta, ID: fmt.Sprintf("evt-%016d", n), Pos: event.Position{Seq: event.Seq(n), Cursor: fmt.Sprintf("%012d", n)}, Payload: make([]byte, 256),
+	}}
+}
+
 func BenchmarkDecode(b *testing.B) {
-	for _, cursor := range []string{"", "c-0123456789"} {
-		b.Run(fmt.Sprintf("cursor=%d", len(cursor)), func(b *testing.B) {
-			docs := make([]transport.Document, MaxBatchEvents)
-			for i := range docs {
-				docs[i] = transport.Document{JSON: make([]byte, 300), Cursor: cursor}
+	var batch Batch
+	for i := range MaxBatchEvents {
+		it := benchItem(i)
+		batch.Add(&it, it.Size())
+	}
+	in := mem.BufferSlice{mem.SliceBuffer(batch.message().Materialize())}
+	b.SetBytes(300)
+	b.ReportAllocs()
+	var f Frame
+	for n := 0; b.Loop(); n++ {
+		if n%MaxBatchEvents == 0 {
+			if err := f.read(in); err != nil {
+				b.Fatal(err)
 			}
-			in := mem.BufferSlice{mem.SliceBuffer(generated(b, docs))}
-			b.SetBytes(300)
-			b.ReportAllocs()
-			var f Frame
-			for n := 0; b.Loop(); n++ {
-				if n%MaxBatchEvents == 0 {
-					if err := f.read(in); err != nil {
-						b.Fatal(err)
-					}
-				}
-				if _, ok, err := f.Next(); !ok || err != nil {
-					b.Fatal(ok, err)
-				}
-			}
-		})
+		}
+		if it, err := f.Next(); it == nil || err != nil {
+			b.Fatal(it, err)
+		}
 	}
 }

@@ -3,7 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"unicode/utf8"
+	"strings"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -13,53 +13,153 @@ import (
 	"github.com/conform-dev/conform/core/transport"
 )
 
-// Frame is one PluginFrame as it arrived. A stream is read with one Frame again and again; what it handed out is void from the
-// next RecvMsg on.
+// Frame reads the PluginFrames of one connection, one after another: RecvMsg fills it, then Next and Signal say what came. The
+// zero value is ready. After an error it is of no use any more.
+//
+// The bytes of a message are one buffer, and the texts of its events one string: what Next hands out shares them, and they live
+// for as long as any of it does. A consumer that keeps one payload therefore keeps its batch, at most MaxMessage.
 type Frame struct {
-	buf    mem.Buffer
-	events []byte // Batch, encoded; nil if the frame is none
-	signal []byte // Signal, encoded
-	kind   protowire.Number
+	// MaxDocument is the longest document, in bytes, that may cross in parts; 0 means DefaultDocument.
+	MaxDocument int
+
+	kind  protowire.Number // of the content; 0 if there is none that this version knows
+	body  []byte           // the content, encoded; of a batch what Next has not read yet
+	n     int              // events read of this batch
+	text  strings.Builder  // the texts of this batch
+	guess int              // how long text was, last time
+	item  Item
+	parts pending
 }
 
-var errTruncated = errors.New("plugin frame is damaged")
+var errDamaged = errors.New("plugin frame is damaged")
 
 // read takes one message. Unknown fields are skipped: a newer plugin may send them.
 func (f *Frame) read(data mem.BufferSlice) error {
-	f.Free()
-	f.buf = data.MaterializeToBuffer(pool)
-	rest := f.buf.ReadOnlyData()
+	f.kind, f.body, f.n = 0, nil, 0
+	if f.text.Len() > 0 {
+		f.guess = f.text.Len()
+	}
+	f.text.Reset()
+	rest := data.Materialize()
 	for len(rest) > 0 {
 		num, typ, n := consumeTag(rest)
 		if n < 0 {
-			return errTruncated
+			return errDamaged
 		}
 		rest = rest[n:]
-		if (num != frameBatch && num != frameSignal) || typ != protowire.BytesType {
-			n = protowire.ConsumeFieldValue(num, typ, rest)
-			if n < 0 {
-				return errTruncated
+		if num > framePart || typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(num, typ, rest); n < 0 {
+				return errDamaged
 			}
 			rest = rest[n:]
 			continue
 		}
 		value, n := protowire.ConsumeBytes(rest)
 		if n < 0 {
-			return errTruncated
+			return errDamaged
 		}
 		rest = rest[n:]
 		// Protobuf would merge a repeated member of a oneof; no encoder writes one, so it is damage.
 		if f.kind != 0 {
 			return errors.New("plugin frame has two contents")
 		}
-		f.kind = num
-		if num == frameBatch {
-			f.events = value
-		} else {
-			f.signal = value
-		}
+		f.kind, f.body = num, value
 	}
 	return nil
+}
+
+// Signal is the frame's signal, checked; ok is false if the frame is none.
+func (f *Frame) Signal() (s transport.Signal, ok bool, err error) {
+	if f.kind != frameSignal {
+		return s, false, nil
+	}
+	if f.parts.on {
+		return s, true, errUnfinished
+	}
+	var in pb.Signal
+	if err := proto.Unmarshal(f.body, &in); err != nil {
+		return s, true, fmt.Errorf("signal: %w", err)
+	}
+	s, err = ToSignal(&in)
+	return s, true, err
+}
+
+// Next is the next event that is complete, checked; nil after the last one. It counts until the next call, what it points to
+// stays.
+func (f *Frame) Next() (*Item, error) {
+	switch f.kind {
+	case frameBatch:
+		return f.nextOfBatch()
+	case framePart:
+		f.kind = 0
+		return f.parts.add(f.body)
+	}
+	return nil, nil
+}
+
+func (f *Frame) nextOfBatch() (*Item, error) {
+	for len(f.body) > 0 {
+		num, typ, n := consumeTag(f.body)
+		if n < 0 {
+			return nil, errDamaged
+		}
+		f.body = f.body[n:]
+		if num != batchEvents || typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(num, typ, f.body); n < 0 {
+				return nil, errDamaged
+			}
+			f.body = f.body[n:]
+			continue
+		}
+		inner, n := protowire.ConsumeBytes(f.body)
+		if n < 0 {
+			return nil, errDamaged
+		}
+		f.body = f.body[n:]
+		if f.parts.on {
+			return nil, errUnfinished
+		}
+		if f.n++; f.n > MaxBatchEvents {
+			return nil, fmt.Errorf("a batch has more than %d events", MaxBatchEvents)
+		}
+		if err := f.event(inner); err != nil {
+			return nil, err
+		}
+		if f.item.size == 0 {
+			return &f.item, nil
+		}
+		f.parts.begin(&f.item)
+	}
+	return nil, nil
+}
+
+// event decodes and checks one event.
+func (f *Frame) event(in []byte) error {
+	if err := f.decode(in, &f.item); err != nil {
+		return err
+	}
+	limit := f.MaxDocument
+	if limit == 0 {
+		limit = DefaultDocument
+	}
+	size := f.item.size
+	if size > limit {
+		return fmt.Errorf("event.document_bytes is %d, outside 0 to %d (%s)", size, limit, OptionMaxEventBytes)
+	}
+	if size > 0 && len(f.item.ev.Payload) > 0 {
+		return errors.New("event.document and event.document_bytes are both set")
+	}
+	return f.item.check()
+}
+
+// keep copies a text into the string that the texts of this batch share.
+func (f *Frame) keep(b []byte) string {
+	if f.text.Len() == 0 {
+		f.text.Grow(max(len(b), min(f.guess+f.guess/8, len(f.body)+2*len(b))))
+	}
+	f.text.Write(b)
+	all := f.text.String()
+	return all[len(all)-len(b):]
 }
 
 // consumeTag is protowire's, and refuses field numbers that no message can have, as generated code does.
@@ -69,88 +169,4 @@ func consumeTag(in []byte) (protowire.Number, protowire.Type, int) {
 		n = -1
 	}
 	return num, typ, n
-}
-
-// Free gives the bytes back. The zero value and a freed Frame may be freed again.
-func (f *Frame) Free() {
-	if f.buf != nil {
-		f.buf.Free()
-	}
-	*f = Frame{}
-}
-
-// Empty says that the frame had no content that this version knows.
-func (f *Frame) Empty() bool { return f.kind == 0 }
-
-// Signal is the frame's signal, checked; ok is false if the frame is none.
-func (f *Frame) Signal() (s transport.Signal, ok bool, err error) {
-	if f.kind != frameSignal {
-		return s, false, nil
-	}
-	var in pb.Signal
-	if err := proto.Unmarshal(f.signal, &in); err != nil {
-		return s, true, fmt.Errorf("signal: %w", err)
-	}
-	s, err = ToSignal(&in)
-	return s, true, err
-}
-
-// Next is the frame's next document; ok is false after the last one. JSON is valid until the next RecvMsg.
-func (f *Frame) Next() (d transport.Document, ok bool, err error) {
-	for len(f.events) > 0 {
-		num, typ, n := consumeTag(f.events)
-		if n < 0 {
-			return d, false, errTruncated
-		}
-		f.events = f.events[n:]
-		if num != batchEvents || typ != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(num, typ, f.events); n < 0 {
-				return d, false, errTruncated
-			}
-			f.events = f.events[n:]
-			continue
-		}
-		inner, n := protowire.ConsumeBytes(f.events)
-		if n < 0 {
-			return d, false, errTruncated
-		}
-		f.events = f.events[n:]
-		d, err = readEvent(inner)
-		return d, err == nil, err
-	}
-	return d, false, nil
-}
-
-func readEvent(in []byte) (d transport.Document, err error) {
-	for len(in) > 0 {
-		num, typ, n := consumeTag(in)
-		if n < 0 {
-			return d, errTruncated
-		}
-		in = in[n:]
-		if num > eventID || typ != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(num, typ, in); n < 0 {
-				return d, errTruncated
-			}
-			in = in[n:]
-			continue
-		}
-		value, n := protowire.ConsumeBytes(in)
-		if n < 0 {
-			return d, errTruncated
-		}
-		in = in[n:]
-		if num != eventDoc && !utf8.Valid(value) {
-			return d, errors.New("event.cursor or event.id is not UTF-8")
-		}
-		switch num {
-		case eventDoc:
-			d.JSON = value
-		case eventCursor:
-			d.Cursor = string(value)
-		case eventID:
-			d.ID = string(value)
-		}
-	}
-	return d, nil
 }

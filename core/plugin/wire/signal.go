@@ -30,9 +30,6 @@ func FromSignal(s transport.Signal) (*pb.Signal, error) {
 	if s.Kind == transport.Answered {
 		out.Answer = fromAnswer(s.Answer)
 	}
-	if err := checkText("signal.cursor", s.Cursor, MaxDocument); err != nil {
-		return nil, err
-	}
 	// What we are about to send must be what the other side accepts.
 	if _, err := ToSignal(out); err != nil {
 		return nil, err
@@ -66,6 +63,9 @@ func ToSignal(in *pb.Signal) (transport.Signal, error) {
 	}
 	s.RetryAfter = time.Duration(in.GetRetryAfterMs()) * time.Millisecond
 	if err := checkText("signal.detail", s.Detail, MaxDetail); err != nil {
+		return transport.Signal{}, err
+	}
+	if err := checkText("signal.cursor", s.Cursor, MaxFraming); err != nil {
 		return transport.Signal{}, err
 	}
 	if err := checkMembers(s); err != nil {

@@ -21,9 +21,21 @@ const (
 // Limits of the protocol. None is settable except where it says so.
 const (
 	// MaxBatchEvents and MaxBatchBytes bound one batch. At 64 events the cost of a message is spread thin enough (256 gain a tenth
-	// more); 256 KiB keeps window plus batch near the 1 MiB that a stream may hold. One larger event travels alone.
+	// more); 256 KiB keeps window plus batch near the 1 MiB that a stream may hold. A larger event crosses in parts.
 	MaxBatchEvents = 64
 	MaxBatchBytes  = 256 << 10
+	// MaxPart bounds the data of one part, for the same reason.
+	MaxPart = MaxBatchBytes
+	// MaxMember bounds each text of a captured event but the id. The eight of them fit into Overhead, and no position in use comes
+	// near; an event with a longer one crosses as a document, whose size is bounded anyway.
+	MaxMember = 64 << 10
+	// MaxFraming bounds a position or an id that the framing named beside a document. Both fit into Overhead.
+	MaxFraming = 511 << 10
+	// Overhead is what a message may hold beside MaxBatchBytes of documents: the texts of one event, and framing.
+	Overhead = 1 << 20
+	// MaxMessage bounds every message that a plugin sends on a connection. gRPC holds a message whole before anybody can look at
+	// it, so this is memory that a hostile plugin can take from the host per connection, beside the window.
+	MaxMessage = MaxBatchBytes + Overhead
 
 	// StreamWindow is how much a plugin may send on one connection before the host reads: the whole of the memory that a stopped
 	// consumer costs the host. Smaller windows cost throughput (64 KiB: half), larger ones gain nothing measurable.
@@ -36,9 +48,6 @@ const (
 	// setting (D-32).
 	DefaultDocument = 16 << 20
 	MaxDocument     = 64 << 20
-	// Overhead is what a message may hold beside one largest document: its cursor and id, which come from lines of the same
-	// stream, and framing.
-	Overhead = 1 << 20
 
 	// PluginReceive is the largest message that a plugin takes from the host. gRPC's default of 4 MiB has surprised users of
 	// go-plugin; an open frame is far smaller than either.

@@ -438,6 +438,61 @@ func (Vouch) EnumDescriptor() ([]byte, []int) {
 	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{6}
 }
 
+type Event_Kind int32
+
+const (
+	Event_KIND_UNSPECIFIED Event_Kind = 0
+	Event_SNAPSHOT         Event_Kind = 1
+	Event_UPSERT           Event_Kind = 2
+	Event_DELETE           Event_Kind = 3
+	Event_DELTA            Event_Kind = 4
+)
+
+// Enum value maps for Event_Kind.
+var (
+	Event_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "SNAPSHOT",
+		2: "UPSERT",
+		3: "DELETE",
+		4: "DELTA",
+	}
+	Event_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"SNAPSHOT":         1,
+		"UPSERT":           2,
+		"DELETE":           3,
+		"DELTA":            4,
+	}
+)
+
+func (x Event_Kind) Enum() *Event_Kind {
+	p := new(Event_Kind)
+	*p = x
+	return p
+}
+
+func (x Event_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Event_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_conform_transport_v1_transport_proto_enumTypes[7].Descriptor()
+}
+
+func (Event_Kind) Type() protoreflect.EnumType {
+	return &file_conform_transport_v1_transport_proto_enumTypes[7]
+}
+
+func (x Event_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Event_Kind.Descriptor instead.
+func (Event_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{10, 0}
+}
+
 type Signal_Kind int32
 
 const (
@@ -501,11 +556,11 @@ func (x Signal_Kind) String() string {
 }
 
 func (Signal_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_conform_transport_v1_transport_proto_enumTypes[7].Descriptor()
+	return file_conform_transport_v1_transport_proto_enumTypes[8].Descriptor()
 }
 
 func (Signal_Kind) Type() protoreflect.EnumType {
-	return &file_conform_transport_v1_transport_proto_enumTypes[7]
+	return &file_conform_transport_v1_transport_proto_enumTypes[8]
 }
 
 func (x Signal_Kind) Number() protoreflect.EnumNumber {
@@ -514,7 +569,7 @@ func (x Signal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Signal_Kind.Descriptor instead.
 func (Signal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{11, 0}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{14, 0}
 }
 
 // DescribeRequest is empty. What a host can do may be said here later.
@@ -1118,6 +1173,7 @@ type PluginFrame struct {
 	//
 	//	*PluginFrame_Batch
 	//	*PluginFrame_Signal
+	//	*PluginFrame_Part
 	Frame         isPluginFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1178,6 +1234,15 @@ func (x *PluginFrame) GetSignal() *Signal {
 	return nil
 }
 
+func (x *PluginFrame) GetPart() *Part {
+	if x != nil {
+		if x, ok := x.Frame.(*PluginFrame_Part); ok {
+			return x.Part
+		}
+	}
+	return nil
+}
+
 type isPluginFrame_Frame interface {
 	isPluginFrame_Frame()
 }
@@ -1190,13 +1255,20 @@ type PluginFrame_Signal struct {
 	Signal *Signal `protobuf:"bytes,2,opt,name=signal,proto3,oneof"`
 }
 
+type PluginFrame_Part struct {
+	Part *Part `protobuf:"bytes,3,opt,name=part,proto3,oneof"`
+}
+
 func (*PluginFrame_Batch) isPluginFrame_Frame() {}
 
 func (*PluginFrame_Signal) isPluginFrame_Frame() {}
 
+func (*PluginFrame_Part) isPluginFrame_Frame() {}
+
 // Batch is one or more data events, in wire order. It goes out as soon as the sender is free, with what is there by then: at most
-// 64 events and at most 256 KiB of them, except that one larger event travels alone. There is no timer: waiting for more events
-// only adds delay, and under load batches fill by themselves.
+// 64 events and at most 256 KiB of them. There is no timer: waiting for more events only adds delay, and under load batches fill
+// by themselves. A document that does not fit crosses in parts, see Part; an event whose texts alone are larger than that travels
+// alone. A frame above 1.25 MiB ends the connection.
 type Batch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
@@ -1241,17 +1313,41 @@ func (x *Batch) GetEvents() []*Event {
 	return nil
 }
 
-// Event is one data event.
+// Event is one data event, in one of two forms.
+//
+// As a *raw document*: `document`, and `cursor` and `id` if the framing named them. The host captures it: it reads type, sequence,
+// positions and id, with exact integers. That is the form for a plugin that does not use conform's own parser, and for every
+// language without exact 64-bit integers. `kind` and `defect` are absent.
+//
+// *Captured*, by a parser that keeps to the contract, such as conform's own in Go: either `kind` is set and the members below say
+// what the document holds, or `defect` is set and says why capture refused it. The host does not parse such a document again.
+// It checks what its gate relies on (ranges, lengths, UTF-8, that kind and defect go together), and ends the connection for a
+// violation. That the members agree with the document is the plugin's word, as the document itself is.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The contract's own JSON document, as the wire gave it and unparsed: the host captures it, with exact integers. At most 16 MiB,
-	// or what the option maxEventBytes says (64 MiB at most).
+	// The contract's own JSON document, as the wire gave it. At most 16 MiB, or what the option maxEventBytes says (64 MiB at most).
+	// Captured events carry it, too: it is what a consumer gets. It may be empty only beside a `defect`, or if it follows in parts.
 	Document []byte `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
-	// The position that the framing named beside the document, for example the `id:` of a Server-Sent Event. It stands in where the
-	// document has no cursor of its own.
+	// Raw, or with a defect: the position that the framing named beside the document, for example the `id:` of a Server-Sent Event;
+	// it stands in where the document has no cursor of its own. At most 511 KiB. Captured: the cursor in force, from either.
 	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// The event id that the framing named, if it is one.
-	Id            string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// Raw, or with a defect: the event id that the framing named, if it is one; at most 511 KiB. Captured: the id in force, at most
+	// 4,096 bytes.
+	Id   string     `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	Kind Event_Kind `protobuf:"varint,4,opt,name=kind,proto3,enum=conform.transport.v1.Event_Kind" json:"kind,omitempty"`
+	// SNAPSHOT: it adds to the state instead of replacing it (`replace` is false).
+	Merge bool `protobuf:"varint,5,opt,name=merge,proto3" json:"merge,omitempty"`
+	// 0 to 2^53-1. Absent: the document has no usable one.
+	Sequence    *int64       `protobuf:"varint,6,opt,name=sequence,proto3,oneof" json:"sequence,omitempty"`
+	Watermark   string       `protobuf:"bytes,7,opt,name=watermark,proto3" json:"watermark,omitempty"`
+	Timestamp   string       `protobuf:"bytes,8,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
+	DeltaToken  string       `protobuf:"bytes,9,opt,name=delta_token,json=deltaToken,proto3" json:"delta_token,omitempty"`
+	Correlation *Correlation `protobuf:"bytes,10,opt,name=correlation,proto3" json:"correlation,omitempty"`
+	// Without `kind`, and without the members from `merge` to `correlation`.
+	Defect *Defect `protobuf:"bytes,11,opt,name=defect,proto3" json:"defect,omitempty"`
+	// Either form, instead of `document`: the document's length, if it crosses in parts. Such an event is the last of its batch, and
+	// the frames behind it are the parts.
+	DocumentBytes int64 `protobuf:"varint,32,opt,name=document_bytes,json=documentBytes,proto3" json:"document_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1307,6 +1403,257 @@ func (x *Event) GetId() string {
 	return ""
 }
 
+func (x *Event) GetKind() Event_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Event_KIND_UNSPECIFIED
+}
+
+func (x *Event) GetMerge() bool {
+	if x != nil {
+		return x.Merge
+	}
+	return false
+}
+
+func (x *Event) GetSequence() int64 {
+	if x != nil && x.Sequence != nil {
+		return *x.Sequence
+	}
+	return 0
+}
+
+func (x *Event) GetWatermark() string {
+	if x != nil {
+		return x.Watermark
+	}
+	return ""
+}
+
+func (x *Event) GetTimestamp() string {
+	if x != nil {
+		return x.Timestamp
+	}
+	return ""
+}
+
+func (x *Event) GetDeltaToken() string {
+	if x != nil {
+		return x.DeltaToken
+	}
+	return ""
+}
+
+func (x *Event) GetCorrelation() *Correlation {
+	if x != nil {
+		return x.Correlation
+	}
+	return nil
+}
+
+func (x *Event) GetDefect() *Defect {
+	if x != nil {
+		return x.Defect
+	}
+	return nil
+}
+
+func (x *Event) GetDocumentBytes() int64 {
+	if x != nil {
+		return x.DocumentBytes
+	}
+	return 0
+}
+
+// Part is the next piece of a document that is too large for a batch. Parts follow the batch with their event at once, in order,
+// nothing between them, until `document_bytes` are there. Each holds at least one byte and at most 256 KiB.
+type Part struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where `data` stands in the document: the number of bytes that went before.
+	Offset        int64  `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
+	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Part) Reset() {
+	*x = Part{}
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Part) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Part) ProtoMessage() {}
+
+func (x *Part) ProtoReflect() protoreflect.Message {
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Part.ProtoReflect.Descriptor instead.
+func (*Part) Descriptor() ([]byte, []int) {
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Part) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *Part) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// Correlation are members that are handed through to the consumer and never persisted.
+type Correlation struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	OperationInstance string                 `protobuf:"bytes,1,opt,name=operation_instance,json=operationInstance,proto3" json:"operation_instance,omitempty"`
+	Correlation       string                 `protobuf:"bytes,2,opt,name=correlation,proto3" json:"correlation,omitempty"`
+	Audit             string                 `protobuf:"bytes,3,opt,name=audit,proto3" json:"audit,omitempty"`
+	Proposal          string                 `protobuf:"bytes,4,opt,name=proposal,proto3" json:"proposal,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Correlation) Reset() {
+	*x = Correlation{}
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Correlation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Correlation) ProtoMessage() {}
+
+func (x *Correlation) ProtoReflect() protoreflect.Message {
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Correlation.ProtoReflect.Descriptor instead.
+func (*Correlation) Descriptor() ([]byte, []int) {
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Correlation) GetOperationInstance() string {
+	if x != nil {
+		return x.OperationInstance
+	}
+	return ""
+}
+
+func (x *Correlation) GetCorrelation() string {
+	if x != nil {
+		return x.Correlation
+	}
+	return ""
+}
+
+func (x *Correlation) GetAudit() string {
+	if x != nil {
+		return x.Audit
+	}
+	return ""
+}
+
+func (x *Correlation) GetProposal() string {
+	if x != nil {
+		return x.Proposal
+	}
+	return ""
+}
+
+// Defect is why capture refused a document.
+type Defect struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// `invalid-event` or `checkpoint-conflict`.
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	// For people: the member and what is wrong with it, never a value. At most 1,024 bytes.
+	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
+	// The document names no type, so it is unknown what was lost; with `invalid-event`.
+	Hole          bool `protobuf:"varint,3,opt,name=hole,proto3" json:"hole,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Defect) Reset() {
+	*x = Defect{}
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Defect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Defect) ProtoMessage() {}
+
+func (x *Defect) ProtoReflect() protoreflect.Message {
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Defect.ProtoReflect.Descriptor instead.
+func (*Defect) Descriptor() ([]byte, []int) {
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Defect) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Defect) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Defect) GetHole() bool {
+	if x != nil {
+		return x.Hole
+	}
+	return false
+}
+
 // Signal is what a transport reports beside data. Which members count is said at each kind; the others stay empty.
 type Signal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1323,7 +1670,7 @@ type Signal struct {
 	RetryAfterMs int64 `protobuf:"varint,6,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
 	// ANSWERED.
 	Answer *Answer `protobuf:"bytes,7,opt,name=answer,proto3" json:"answer,omitempty"`
-	// MARK: a position named without data; empty means that the server cleared it.
+	// MARK: a position named without data, at most 511 KiB; empty means that the server cleared it.
 	Cursor        string `protobuf:"bytes,8,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1331,7 +1678,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1690,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[11]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1703,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{11}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Signal) GetKind() Signal_Kind {
@@ -1434,7 +1781,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1793,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[12]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1806,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{12}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Answer) GetStreamEpoch() string {
@@ -1526,7 +1873,7 @@ type Description struct {
 
 func (x *Description) Reset() {
 	*x = Description{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[13]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1885,7 @@ func (x *Description) String() string {
 func (*Description) ProtoMessage() {}
 
 func (x *Description) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[13]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1898,7 @@ func (x *Description) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Description.ProtoReflect.Descriptor instead.
 func (*Description) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{13}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Description) GetName() string {
@@ -1657,7 +2004,7 @@ type Option struct {
 
 func (x *Option) Reset() {
 	*x = Option{}
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[14]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +2016,7 @@ func (x *Option) String() string {
 func (*Option) ProtoMessage() {}
 
 func (x *Option) ProtoReflect() protoreflect.Message {
-	mi := &file_conform_transport_v1_transport_proto_msgTypes[14]
+	mi := &file_conform_transport_v1_transport_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +2029,7 @@ func (x *Option) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Option.ProtoReflect.Descriptor instead.
 func (*Option) Descriptor() ([]byte, []int) {
-	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{14}
+	return file_conform_transport_v1_transport_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Option) GetName() string {
@@ -1776,18 +2123,51 @@ const file_conform_transport_v1_transport_proto_rawDesc = "" +
 	"\n" +
 	"Credential\x12\x16\n" +
 	"\x06header\x18\x01 \x01(\tR\x06header\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\x89\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xbb\x01\n" +
 	"\vPluginFrame\x123\n" +
 	"\x05batch\x18\x01 \x01(\v2\x1b.conform.transport.v1.BatchH\x00R\x05batch\x126\n" +
-	"\x06signal\x18\x02 \x01(\v2\x1c.conform.transport.v1.SignalH\x00R\x06signalB\a\n" +
-	"\x05frameJ\x04\b\x03\x10\n" +
+	"\x06signal\x18\x02 \x01(\v2\x1c.conform.transport.v1.SignalH\x00R\x06signal\x120\n" +
+	"\x04part\x18\x03 \x01(\v2\x1a.conform.transport.v1.PartH\x00R\x04partB\a\n" +
+	"\x05frameJ\x04\b\x04\x10\n" +
 	"\"<\n" +
 	"\x05Batch\x123\n" +
-	"\x06events\x18\x01 \x03(\v2\x1b.conform.transport.v1.EventR\x06events\"W\n" +
+	"\x06events\x18\x01 \x03(\v2\x1b.conform.transport.v1.EventR\x06events\"\x9f\x04\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bdocument\x18\x01 \x01(\fR\bdocument\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x0e\n" +
-	"\x02id\x18\x03 \x01(\tR\x02idJ\x04\b\x04\x10 J\x04\b \x10(\"\xbd\x03\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x124\n" +
+	"\x04kind\x18\x04 \x01(\x0e2 .conform.transport.v1.Event.KindR\x04kind\x12\x14\n" +
+	"\x05merge\x18\x05 \x01(\bR\x05merge\x12\x1f\n" +
+	"\bsequence\x18\x06 \x01(\x03H\x00R\bsequence\x88\x01\x01\x12\x1c\n" +
+	"\twatermark\x18\a \x01(\tR\twatermark\x12\x1c\n" +
+	"\ttimestamp\x18\b \x01(\tR\ttimestamp\x12\x1f\n" +
+	"\vdelta_token\x18\t \x01(\tR\n" +
+	"deltaToken\x12C\n" +
+	"\vcorrelation\x18\n" +
+	" \x01(\v2!.conform.transport.v1.CorrelationR\vcorrelation\x124\n" +
+	"\x06defect\x18\v \x01(\v2\x1c.conform.transport.v1.DefectR\x06defect\x12%\n" +
+	"\x0edocument_bytes\x18  \x01(\x03R\rdocumentBytes\"M\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\f\n" +
+	"\bSNAPSHOT\x10\x01\x12\n" +
+	"\n" +
+	"\x06UPSERT\x10\x02\x12\n" +
+	"\n" +
+	"\x06DELETE\x10\x03\x12\t\n" +
+	"\x05DELTA\x10\x04B\v\n" +
+	"\t_sequenceJ\x04\b\f\x10 J\x04\b!\x10(\"2\n" +
+	"\x04Part\x12\x16\n" +
+	"\x06offset\x18\x01 \x01(\x03R\x06offset\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\x90\x01\n" +
+	"\vCorrelation\x12-\n" +
+	"\x12operation_instance\x18\x01 \x01(\tR\x11operationInstance\x12 \n" +
+	"\vcorrelation\x18\x02 \x01(\tR\vcorrelation\x12\x14\n" +
+	"\x05audit\x18\x03 \x01(\tR\x05audit\x12\x1a\n" +
+	"\bproposal\x18\x04 \x01(\tR\bproposal\"L\n" +
+	"\x06Defect\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06detail\x18\x02 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04hole\x18\x03 \x01(\bR\x04hole\"\xbd\x03\n" +
 	"\x06Signal\x125\n" +
 	"\x04kind\x18\x01 \x01(\x0e2!.conform.transport.v1.Signal.KindR\x04kind\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x05R\x06status\x12\x16\n" +
@@ -1899,8 +2279,8 @@ func file_conform_transport_v1_transport_proto_rawDescGZIP() []byte {
 	return file_conform_transport_v1_transport_proto_rawDescData
 }
 
-var file_conform_transport_v1_transport_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_conform_transport_v1_transport_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_conform_transport_v1_transport_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_conform_transport_v1_transport_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_conform_transport_v1_transport_proto_goTypes = []any{
 	(Cause)(0),              // 0: conform.transport.v1.Cause
 	(Take)(0),               // 1: conform.transport.v1.Take
@@ -1909,54 +2289,62 @@ var file_conform_transport_v1_transport_proto_goTypes = []any{
 	(Baseline)(0),           // 4: conform.transport.v1.Baseline
 	(ResumeMode)(0),         // 5: conform.transport.v1.ResumeMode
 	(Vouch)(0),              // 6: conform.transport.v1.Vouch
-	(Signal_Kind)(0),        // 7: conform.transport.v1.Signal.Kind
-	(*DescribeRequest)(nil), // 8: conform.transport.v1.DescribeRequest
-	(*HostFrame)(nil),       // 9: conform.transport.v1.HostFrame
-	(*OpenRequest)(nil),     // 10: conform.transport.v1.OpenRequest
-	(*Header)(nil),          // 11: conform.transport.v1.Header
-	(*Tls)(nil),             // 12: conform.transport.v1.Tls
-	(*Query)(nil),           // 13: conform.transport.v1.Query
-	(*Position)(nil),        // 14: conform.transport.v1.Position
-	(*Credential)(nil),      // 15: conform.transport.v1.Credential
-	(*PluginFrame)(nil),     // 16: conform.transport.v1.PluginFrame
-	(*Batch)(nil),           // 17: conform.transport.v1.Batch
-	(*Event)(nil),           // 18: conform.transport.v1.Event
-	(*Signal)(nil),          // 19: conform.transport.v1.Signal
-	(*Answer)(nil),          // 20: conform.transport.v1.Answer
-	(*Description)(nil),     // 21: conform.transport.v1.Description
-	(*Option)(nil),          // 22: conform.transport.v1.Option
-	nil,                     // 23: conform.transport.v1.OpenRequest.OptionsEntry
+	(Event_Kind)(0),         // 7: conform.transport.v1.Event.Kind
+	(Signal_Kind)(0),        // 8: conform.transport.v1.Signal.Kind
+	(*DescribeRequest)(nil), // 9: conform.transport.v1.DescribeRequest
+	(*HostFrame)(nil),       // 10: conform.transport.v1.HostFrame
+	(*OpenRequest)(nil),     // 11: conform.transport.v1.OpenRequest
+	(*Header)(nil),          // 12: conform.transport.v1.Header
+	(*Tls)(nil),             // 13: conform.transport.v1.Tls
+	(*Query)(nil),           // 14: conform.transport.v1.Query
+	(*Position)(nil),        // 15: conform.transport.v1.Position
+	(*Credential)(nil),      // 16: conform.transport.v1.Credential
+	(*PluginFrame)(nil),     // 17: conform.transport.v1.PluginFrame
+	(*Batch)(nil),           // 18: conform.transport.v1.Batch
+	(*Event)(nil),           // 19: conform.transport.v1.Event
+	(*Part)(nil),            // 20: conform.transport.v1.Part
+	(*Correlation)(nil),     // 21: conform.transport.v1.Correlation
+	(*Defect)(nil),          // 22: conform.transport.v1.Defect
+	(*Signal)(nil),          // 23: conform.transport.v1.Signal
+	(*Answer)(nil),          // 24: conform.transport.v1.Answer
+	(*Description)(nil),     // 25: conform.transport.v1.Description
+	(*Option)(nil),          // 26: conform.transport.v1.Option
+	nil,                     // 27: conform.transport.v1.OpenRequest.OptionsEntry
 }
 var file_conform_transport_v1_transport_proto_depIdxs = []int32{
-	10, // 0: conform.transport.v1.HostFrame.open:type_name -> conform.transport.v1.OpenRequest
-	13, // 1: conform.transport.v1.OpenRequest.query:type_name -> conform.transport.v1.Query
-	14, // 2: conform.transport.v1.OpenRequest.resume:type_name -> conform.transport.v1.Position
-	15, // 3: conform.transport.v1.OpenRequest.credential:type_name -> conform.transport.v1.Credential
-	23, // 4: conform.transport.v1.OpenRequest.options:type_name -> conform.transport.v1.OpenRequest.OptionsEntry
-	11, // 5: conform.transport.v1.OpenRequest.headers:type_name -> conform.transport.v1.Header
-	12, // 6: conform.transport.v1.OpenRequest.tls:type_name -> conform.transport.v1.Tls
-	17, // 7: conform.transport.v1.PluginFrame.batch:type_name -> conform.transport.v1.Batch
-	19, // 8: conform.transport.v1.PluginFrame.signal:type_name -> conform.transport.v1.Signal
-	18, // 9: conform.transport.v1.Batch.events:type_name -> conform.transport.v1.Event
-	7,  // 10: conform.transport.v1.Signal.kind:type_name -> conform.transport.v1.Signal.Kind
-	0,  // 11: conform.transport.v1.Signal.cause:type_name -> conform.transport.v1.Cause
-	20, // 12: conform.transport.v1.Signal.answer:type_name -> conform.transport.v1.Answer
-	2,  // 13: conform.transport.v1.Description.freshness:type_name -> conform.transport.v1.Freshness
-	3,  // 14: conform.transport.v1.Description.order:type_name -> conform.transport.v1.Order
-	4,  // 15: conform.transport.v1.Description.baseline:type_name -> conform.transport.v1.Baseline
-	5,  // 16: conform.transport.v1.Description.resume:type_name -> conform.transport.v1.ResumeMode
-	6,  // 17: conform.transport.v1.Description.vouch:type_name -> conform.transport.v1.Vouch
-	22, // 18: conform.transport.v1.Description.options:type_name -> conform.transport.v1.Option
-	1,  // 19: conform.transport.v1.Description.takes:type_name -> conform.transport.v1.Take
-	8,  // 20: conform.transport.v1.Transport.Describe:input_type -> conform.transport.v1.DescribeRequest
-	9,  // 21: conform.transport.v1.Transport.Open:input_type -> conform.transport.v1.HostFrame
-	21, // 22: conform.transport.v1.Transport.Describe:output_type -> conform.transport.v1.Description
-	16, // 23: conform.transport.v1.Transport.Open:output_type -> conform.transport.v1.PluginFrame
-	22, // [22:24] is the sub-list for method output_type
-	20, // [20:22] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	11, // 0: conform.transport.v1.HostFrame.open:type_name -> conform.transport.v1.OpenRequest
+	14, // 1: conform.transport.v1.OpenRequest.query:type_name -> conform.transport.v1.Query
+	15, // 2: conform.transport.v1.OpenRequest.resume:type_name -> conform.transport.v1.Position
+	16, // 3: conform.transport.v1.OpenRequest.credential:type_name -> conform.transport.v1.Credential
+	27, // 4: conform.transport.v1.OpenRequest.options:type_name -> conform.transport.v1.OpenRequest.OptionsEntry
+	12, // 5: conform.transport.v1.OpenRequest.headers:type_name -> conform.transport.v1.Header
+	13, // 6: conform.transport.v1.OpenRequest.tls:type_name -> conform.transport.v1.Tls
+	18, // 7: conform.transport.v1.PluginFrame.batch:type_name -> conform.transport.v1.Batch
+	23, // 8: conform.transport.v1.PluginFrame.signal:type_name -> conform.transport.v1.Signal
+	20, // 9: conform.transport.v1.PluginFrame.part:type_name -> conform.transport.v1.Part
+	19, // 10: conform.transport.v1.Batch.events:type_name -> conform.transport.v1.Event
+	7,  // 11: conform.transport.v1.Event.kind:type_name -> conform.transport.v1.Event.Kind
+	21, // 12: conform.transport.v1.Event.correlation:type_name -> conform.transport.v1.Correlation
+	22, // 13: conform.transport.v1.Event.defect:type_name -> conform.transport.v1.Defect
+	8,  // 14: conform.transport.v1.Signal.kind:type_name -> conform.transport.v1.Signal.Kind
+	0,  // 15: conform.transport.v1.Signal.cause:type_name -> conform.transport.v1.Cause
+	24, // 16: conform.transport.v1.Signal.answer:type_name -> conform.transport.v1.Answer
+	2,  // 17: conform.transport.v1.Description.freshness:type_name -> conform.transport.v1.Freshness
+	3,  // 18: conform.transport.v1.Description.order:type_name -> conform.transport.v1.Order
+	4,  // 19: conform.transport.v1.Description.baseline:type_name -> conform.transport.v1.Baseline
+	5,  // 20: conform.transport.v1.Description.resume:type_name -> conform.transport.v1.ResumeMode
+	6,  // 21: conform.transport.v1.Description.vouch:type_name -> conform.transport.v1.Vouch
+	26, // 22: conform.transport.v1.Description.options:type_name -> conform.transport.v1.Option
+	1,  // 23: conform.transport.v1.Description.takes:type_name -> conform.transport.v1.Take
+	9,  // 24: conform.transport.v1.Transport.Describe:input_type -> conform.transport.v1.DescribeRequest
+	10, // 25: conform.transport.v1.Transport.Open:input_type -> conform.transport.v1.HostFrame
+	25, // 26: conform.transport.v1.Transport.Describe:output_type -> conform.transport.v1.Description
+	17, // 27: conform.transport.v1.Transport.Open:output_type -> conform.transport.v1.PluginFrame
+	26, // [26:28] is the sub-list for method output_type
+	24, // [24:26] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_conform_transport_v1_transport_proto_init() }
@@ -1971,15 +2359,17 @@ func file_conform_transport_v1_transport_proto_init() {
 	file_conform_transport_v1_transport_proto_msgTypes[8].OneofWrappers = []any{
 		(*PluginFrame_Batch)(nil),
 		(*PluginFrame_Signal)(nil),
+		(*PluginFrame_Part)(nil),
 	}
-	file_conform_transport_v1_transport_proto_msgTypes[12].OneofWrappers = []any{}
+	file_conform_transport_v1_transport_proto_msgTypes[10].OneofWrappers = []any{}
+	file_conform_transport_v1_transport_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_conform_transport_v1_transport_proto_rawDesc), len(file_conform_transport_v1_transport_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   16,
+			NumEnums:      9,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
