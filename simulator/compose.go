@@ -99,10 +99,17 @@ func (st *stream) lost() {
 func (st *stream) frame(e *entry, seq event.Seq, s shape, data []byte) frame {
 	f := st.sim.feed
 	kind := event.Snapshot
-	if e != nil {
+	if e != nil && !s.merge {
 		kind = e.change.Kind
 	}
+	s.seq = seq
 	position := f.cursor(seq)
+	switch {
+	case s.bare:
+		position = ""
+	case s.other:
+		position = other(position)
+	}
 	b := Block{Event: kind.String()}
 	switch st.sim.opt.CursorIn {
 	case "id":
@@ -115,10 +122,13 @@ func (st *stream) frame(e *entry, seq event.Seq, s shape, data []byte) frame {
 			b.ID = s.id
 		}
 	}
+	if s.conflict == "cursor" {
+		s.cursor = position
+	}
 	switch {
 	case data != nil:
 		b.Data = data
-	case e != nil:
+	case e != nil && !s.merge:
 		b.Data = f.appendEvent(nil, e, s)
 	default:
 		rows, at, _ := f.rowsAt(seq)

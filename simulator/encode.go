@@ -9,9 +9,14 @@ import (
 
 // shape is what may be different about an event from what the feed says: faults change it, and options.
 type shape struct {
-	id     string // event id
-	cursor string // in the JSON, empty for none
-	pad    int    // bytes of padding in the event
+	id       string // event id
+	cursor   string // in the JSON, empty for none
+	pad      int    // bytes of padding in the event
+	seq      event.Seq
+	conflict string // member at which the nested checkpoint disagrees, empty for none
+	other    bool   // another cursor than the feed's
+	bare     bool   // no cursor
+	merge    bool   // a snapshot that replaces nothing
 }
 
 // appendEvent writes the event of a kept change (facts 1.1, 5.4).
@@ -45,10 +50,11 @@ func (f *feed) appendEvent(b []byte, e *entry, s shape) []byte {
 	return append(b, '}')
 }
 
-// appendSnapshot writes the whole state at seq: a replacement snapshot, said in as many words.
+// appendSnapshot writes the whole state at seq. Whether it replaces what was there is said in as many words.
 func (f *feed) appendSnapshot(b []byte, seq event.Seq, rows []*stored, at int64, s shape) []byte {
 	b = f.appendHead(b, event.Snapshot, seq, at, s)
-	b = append(b, `,"replace":true,"features":[`...)
+	b = strconv.AppendBool(append(b, `,"replace":`...), !s.merge)
+	b = append(b, `,"features":[`...)
 	for i, r := range rows {
 		if i > 0 {
 			b = append(b, ',')
@@ -68,6 +74,7 @@ func (f *feed) appendHead(b []byte, k event.Kind, seq event.Seq, at int64, s sha
 		b = appendString(append(b, `,"cursor":`...), s.cursor)
 	}
 	b = append(append(append(b, `,"timestamp":"`...), timestamp(at)...), '"')
+	b = f.appendConflict(b, at, s)
 	if s.pad > 0 {
 		b = append(b, `,"padding":"`...)
 		for range s.pad {

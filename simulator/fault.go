@@ -37,9 +37,10 @@ type Param struct {
 // registry lists all faults, in the order of the documentation.
 var registry = []*Spec{
 	&gapFault, &duplicateFault, &lateFault, &staleSnapshotFault, &idReusedFault, &undecodableFault, &oversizeFault,
+	&conflictFault, &otherCursorFault, &noPositionFault, &mergeSnapshotFault,
 	&gapNoticeFault, &authorizationEndedFault, &insertFault,
-	&cursorExpiredFault, &resumedFalseFault, &lyingResumeFault, &headBehindFault, &noAnswerFault, &ignorePositionFault,
-	&statusFault, &redirectFault, &mediaTypeFault, &credentialRequiredFault,
+	&cursorExpiredFault, &resumeUnsupportedFault, &resumedFalseFault, &lyingResumeFault, &headBehindFault, &noAnswerFault, &ignorePositionFault,
+	&statusFault, &redirectFault, &mediaTypeFault, &credentialRequiredFault, &revokeFault, &unansweredFault,
 	&silenceFault, &cutFault, &dripFault, &splitFault, &dialectFault,
 	&trimFault, &restartFault,
 }

@@ -25,6 +25,7 @@ var lateFault = Spec{
 type repeat struct {
 	copies int
 	back   event.Seq
+	other  bool // under another cursor
 }
 
 func (r *repeat) send(d *dispatch) bool {
@@ -45,7 +46,7 @@ func (r *repeat) idle(st *stream) bool {
 func (r *repeat) frames(st *stream, seq event.Seq, snapshot bool) []frame {
 	f := st.sim.feed
 	e := f.entry(seq - r.back)
-	s := shape{id: f.eventID(seq - r.back)}
+	s := shape{id: f.eventID(seq - r.back), other: r.other}
 	if snapshot && r.back == 0 {
 		e, s.id = nil, snapshotID(f.version, seq)
 	} else if e == nil {

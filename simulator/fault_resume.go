@@ -25,6 +25,23 @@ func (e expired) answer(a *answer) bool {
 	return true
 }
 
+var resumeUnsupportedFault = Spec{
+	Name:  "resume-unsupported",
+	Doc:   "answers a position with an error frame: this server cannot go on from anywhere",
+	At:    onResume,
+	build: func(args) any { return resumeUnsupported{} },
+}
+
+type resumeUnsupported struct{}
+
+func (resumeUnsupported) answer(a *answer) bool {
+	if !a.req.resume() || a.status != 200 {
+		return false
+	}
+	a.fail, a.connected, a.how = event.ResumeUnsupported.String(), false, "unsupported"
+	return true
+}
+
 var resumedFalseFault = Spec{
 	Name: "resumed-false",
 	Doc:  "refuses a resume in the connected frame",

@@ -105,6 +105,55 @@ func (m *mediaType) answer(a *answer) bool {
 	return true
 }
 
+var unansweredFault = Spec{
+	Name: "unanswered",
+	Doc:  "takes a request and never answers it",
+	At:   []string{"connection", "request"},
+	Params: []Param{{Name: "then", Kind: "text", Doc: "what becomes of the connection: left open for ever, reset, or cut",
+		Default: "hold", Values: []string{"hold", "reset", "cut"}}},
+	build: func(a args) any { return unanswered(a.text("then")) },
+}
+
+type unanswered string
+
+func (u unanswered) answer(a *answer) bool {
+	a.status, a.body, a.how = 0, nil, "unanswered"
+	a.stream.live = false
+	if u != "hold" {
+		a.stream.ending, a.stream.why = CloseKind(u), "unanswered"
+	}
+	return true
+}
+
+var revokeFault = Spec{
+	Name: "revoke",
+	Doc: "from this request on takes the next credential of those that the server knows, and answers 401 to all others; a server that " +
+		"checks none knows none",
+	At:    []string{"connection", "request"},
+	build: func(args) any { return revoke{} },
+}
+
+type revoke struct{}
+
+func (revoke) answer(a *answer) bool {
+	s := a.sim
+	if s.revoked >= len(s.opt.Accepts) {
+		return false
+	}
+	s.revoked++
+	return true
+}
+
+// authorize refuses a request without the credential that counts now. An answer that a fault made stays.
+func (a *answer) authorize() {
+	s := a.sim
+	if a.status != 200 || len(s.opt.Accepts) == 0 || s.revoked < len(s.opt.Accepts) && a.req.credential == s.opt.Accepts[s.revoked] {
+		return
+	}
+	a.refuse(401, "Unauthorized", "the credential does not count")
+	a.how = "unauthorized"
+}
+
 var credentialRequiredFault = Spec{
 	Name:  "credential-required",
 	Doc:   "answers 401 to a request without an Authorization header",

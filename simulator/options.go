@@ -34,7 +34,10 @@ type Options struct {
 	Vouch       string        // frame: the connected frame of D-41; none: a foreign server without it
 	Expiry      string        // frame: error frame on the stream; gone: 410; rejected: connected frame, then a snapshot
 	CursorIn    string        // id: the id line; json: the event's JSON; both
-	IDIs        string        // what the id line carries where it is no cursor (CursorIn json): eventId, none
+	// Accepts are the values of the Authorization header that the server knows, one after the other: it takes the first, until
+	// a fault revokes that. Empty: it checks none. They are secrets: nothing prints them.
+	Accepts []string
+	IDIs    string // what the id line carries where it is no cursor (CursorIn json): eventId, none
 
 	Schedule Schedule // faults
 }

@@ -15,7 +15,9 @@ type request struct {
 	known    bool      // the position is a cursor of ours
 	foreign  bool      // a position in a mode that this wire does not resume by
 	bearer   bool      // it presents a credential
-	mode     string    // snapshot, snapshot-then-delta, delta
+
+	credential string // never shown
+	mode       string // snapshot, snapshot-then-delta, delta
 }
 
 func (r *request) resume() bool { return r.raw != "" || r.foreign }
@@ -30,7 +32,8 @@ type refusal struct {
 // parseRequest reads a request for the stream. The position is the Last-Event-ID header or the cursor parameter; the
 // header wins, since a client that reconnects by itself keeps its URL and moves its header on. An empty one is none.
 func (s *sse) parseRequest(r Request) (request, *refusal) {
-	req := request{position: event.NoSeq, mode: "snapshot-then-delta", bearer: first1(r.Header["Authorization"]) != ""}
+	req := request{position: event.NoSeq, mode: "snapshot-then-delta", credential: first1(r.Header["Authorization"])}
+	req.bearer = req.credential != ""
 	if len(r.Target) > MaxTarget {
 		return req, &refusal{414, "URI Too Long", "target: longer than the limit"}
 	}

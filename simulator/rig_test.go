@@ -12,17 +12,18 @@ import (
 
 // rig drives a simulator by hand: one clock, connections numbered from 1, everything that was put out kept.
 type rig struct {
-	t       testing.TB
-	sim     *Simulator
-	now     time.Duration
-	conns   Conn
-	hold    bool // do not report bytes as written
-	body    map[Conn]*bytes.Buffer
-	head    map[Conn]*Head
-	closed  map[Conn]CloseKind
-	pending map[Conn]int
-	records []trace.Record
-	log     strings.Builder // everything in order, for people
+	t          testing.TB
+	sim        *Simulator
+	now        time.Duration
+	conns      Conn
+	hold       bool // do not report bytes as written
+	body       map[Conn]*bytes.Buffer
+	head       map[Conn]*Head
+	closed     map[Conn]CloseKind
+	pending    map[Conn]int
+	records    []trace.Record
+	log        strings.Builder // everything in order, for people
+	credential string          // of the next request
 }
 
 const rigWall = 1785124800000 // 2026-07-27T04:00:00Z
@@ -84,6 +85,9 @@ func (r *rig) get(target, position string) Conn {
 	h := Header{}
 	if position != "" {
 		h["Last-Event-Id"] = []string{position}
+	}
+	if r.credential != "" {
+		h["Authorization"] = []string{r.credential}
 	}
 	r.sim.Request(r.clock(), r.conns, Request{"GET", target, h})
 	r.drain()

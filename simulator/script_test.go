@@ -58,6 +58,7 @@ func runScript(t *testing.T, r *rig, d *datadriven.TestData) {
 		}
 		r.must(r.sim.Add(r.clock(), f))
 	case "get":
+		r.credential = text(d, "auth")
 		r.get("/stream?sourceId=incidents"+text(d, "query"), text(d, "from"))
 	case "publish":
 		kind := text(d, "kind")
@@ -107,6 +108,9 @@ func scriptOptions(t *testing.T, d *datadriven.TestData) Options {
 		Expiry: text(d, "expiry"), Vouch: text(d, "vouch"), CursorIn: text(d, "cursor"), IDIs: text(d, "id"), Connections: number1(t, d, "connections"),
 		Heartbeat: -1, HeartbeatAs: text(d, "heartbeatAs"), RetryHint: time.Duration(number1(t, d, "retryMs")) * time.Millisecond,
 		Stall: time.Duration(number1(t, d, "stallMs")) * time.Millisecond}
+	if d.HasArg("accepts") {
+		opt.Accepts = strings.Split(text(d, "accepts"), ",")
+	}
 	if d.HasArg("heartbeatMs") {
 		opt.Heartbeat = time.Duration(number1(t, d, "heartbeatMs")) * time.Millisecond
 	}

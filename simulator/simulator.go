@@ -69,14 +69,15 @@ const (
 // Simulator owns a feed, a schedule of faults and the servers on it. It starts no goroutine, reads no clock, does no I/O
 // and is not safe for concurrent use. After every input the driver takes outputs until there are none.
 type Simulator struct {
-	opt    Options
-	feed   *feed
-	plan   plan
-	sse    sse
-	out    []Output
-	taken  int
-	paused bool
-	now    Now
+	opt     Options
+	feed    *feed
+	plan    plan
+	revoked int // credentials of Options.Accepts that count no more
+	sse     sse
+	out     []Output
+	taken   int
+	paused  bool
+	now     Now
 }
 
 // New makes a simulator. An error names the setting, its value and its bound (D-13), or the place in the schedule.

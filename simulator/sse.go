@@ -53,7 +53,14 @@ func (s *sse) request(c Conn, r Request) {
 			}
 		})
 	}
-	s.sim.record(trace.Record{Kind: trace.ServerRequest, Epoch: a.n, Status: strconv.Itoa(a.status), Detail: a.how,
+	if no == nil {
+		a.authorize()
+	}
+	status := ""
+	if a.status != 0 {
+		status = strconv.Itoa(a.status)
+	}
+	s.sim.record(trace.Record{Kind: trace.ServerRequest, Epoch: a.n, Status: status, Detail: a.how,
 		Seq: req.position, Cursor: trace.Digest("cursor", req.raw)})
 	for _, f := range struck {
 		s.sim.strike(f, a.n, event.NoSeq)
@@ -66,6 +73,9 @@ func (s *sse) open(c Conn, a *answer) {
 	st := a.stream
 	st.conn = c
 	s.streams = append(s.streams, st)
+	if a.status == 0 {
+		return
+	}
 	if a.status != 200 {
 		st.page(a)
 	} else if a.body != nil {
