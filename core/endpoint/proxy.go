@@ -53,6 +53,8 @@ func ProxyURL(proxy transport.Secret, t transport.TLS) (*url.URL, error) {
 		return nil, fmt.Errorf("proxy: its URL must begin with one of %s", strings.Join(proxySchemes, ", "))
 	case u.Hostname() == "":
 		return nil, errors.New("proxy: its URL has no host")
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "": // what net/http makes of a malformed one, too
+		return nil, errors.New("proxy: its URL holds more than scheme, user, host and port")
 	case u.Scheme == "https" && (t.Certificate != "" || t.ServerName != ""):
 		return nil, errors.New("proxy: a client certificate or a server name cannot be used through an https proxy, which would get them too")
 	}
