@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ type simulateFlags struct {
 	every     time.Duration
 	vouch     string
 	expiry    string
+	tls       bool
+	caOut     string
+	cors      []string
 }
 
 func newSimulate() *cobra.Command {
@@ -40,6 +44,9 @@ restart, pause, add faults. docs/simulator.md lists the faults and shows the API
 	c.Flags().DurationVar(&f.every, "publish-every", 0, "publish one change this often (default: only over the control API)")
 	c.Flags().StringVar(&f.vouch, "vouch", "", "frame: say `connected` first; none: a foreign server that does not (default frame)")
 	c.Flags().StringVar(&f.expiry, "expiry", "", "how an expired position is answered: frame, gone, rejected (default frame)")
+	c.Flags().BoolVar(&f.tls, "tls", false, "serve https with a certificate made for this run; clients have to trust the file that is named")
+	c.Flags().StringVar(&f.caOut, "ca-out", "", "with --tls: file for the certificate to trust, PEM (default: one in the temporary folder, for this run)")
+	c.Flags().StringArrayVar(&f.cors, "cors", nil, "origin whose pages may use the simulator, like http://localhost:5173; repeatable; * lets all pages read the stream")
 	return c
 }
 
@@ -57,13 +64,25 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 			return usage("--faults: %s: %v", f.faults, err)
 		}
 	}
-	s, err := serve.Start(c.Context(), serve.Options{Addr: f.addr, Simulator: opt})
+	if f.tls && f.caOut == "" {
+		dir, err := os.MkdirTemp("", "conform-simulate-")
+		if err != nil {
+			return status{exitHarness, err}
+		}
+		defer os.RemoveAll(dir)
+		f.caOut = filepath.Join(dir, "ca.pem")
+	}
+	s, err := serve.Start(c.Context(), serve.Options{Addr: f.addr, Simulator: opt, TLS: f.tls, CAFile: f.caOut, CORS: f.cors})
 	if err != nil {
 		return usage("%v", err)
 	}
 	defer s.Close()
 	out := c.OutOrStdout()
-	fmt.Fprintf(out, "stream   %s\ncontrol  %s\n\nfollow it:\n  %s\npublish a change:\n  curl -sS -X POST -H 'Content-Type: application/json' -d '{\"count\":1}' %s/publish\n", s.URL(), s.ControlURL(), s.Curl(), strings.TrimSuffix(s.ControlURL(), "/"))
+	fmt.Fprintf(out, "stream   %s\ncontrol  %s\n", s.URL(), s.ControlURL())
+	if f.tls {
+		fmt.Fprintf(out, "trust    %s\n", f.caOut)
+	}
+	fmt.Fprintf(out, "\nfollow it:\n  %s\npublish a change:\n  curl -sS %s-X POST -H 'Content-Type: application/json' -d '{\"count\":1}' %s/publish\n", s.Curl(), s.CurlTrust(), strings.TrimSuffix(s.ControlURL(), "/"))
 	if f.every == 0 {
 		<-c.Context().Done()
 		return nil

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -17,8 +18,9 @@ type conn struct {
 	id      simulator.Conn
 	server  *Server
 	net     net.Conn
-	chunked bool // HTTP/1.1; an older client gets a body that the end of the connection ends
-	bare    bool // HEAD: no body
+	chunked bool              // HTTP/1.1; an older client gets a body that the end of the connection ends
+	bare    bool              // HEAD: no body
+	share   map[string]string // headers for a page of another origin
 	ready   chan struct{}
 
 	// Under the server's lock.
@@ -33,7 +35,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = raw.SetDeadline(time.Time{})
-	c := &conn{server: s, net: raw, chunked: r.ProtoAtLeast(1, 1), bare: r.Method == http.MethodHead, ready: make(chan struct{}, 1)}
+	c := &conn{server: s, net: raw, chunked: r.ProtoAtLeast(1, 1), bare: r.Method == http.MethodHead, share: s.share(r), ready: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -78,10 +80,11 @@ func (c *conn) take() []simulator.Output {
 
 // abort ends the connection at once; called under the server's lock. The blocked writer and reader fail.
 func (c *conn) abort() {
-	if t, ok := c.net.(*net.TCPConn); ok {
+	under := transportOf(c.net)
+	if t, ok := under.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)
 	}
-	_ = c.net.Close()
+	_ = under.Close()
 	select {
 	case c.ready <- struct{}{}:
 	default:
@@ -180,6 +183,9 @@ func (c *conn) head(h *simulator.Head) []byte {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	for _, name := range slices.Sorted(maps.Keys(c.share)) {
+		b = fmt.Appendf(b, "%s: %s\r\n", name, c.share[name])
+	}
 	for _, name := range names {
 		for _, v := range h.Header[name] {
 			b = fmt.Appendf(b, "%s: %s\r\n", name, v)
@@ -200,7 +206,7 @@ func (c *conn) finish(kind simulator.CloseKind) {
 	case kind == simulator.EOF && c.chunked && !c.bare:
 		_, _ = c.net.Write([]byte("0\r\n\r\n"))
 	case kind == simulator.Reset:
-		if t, ok := c.net.(*net.TCPConn); ok {
+		if t, ok := transportOf(c.net).(*net.TCPConn); ok {
 			// A reset throws away what the peer's kernel has not taken yet, and the cut would no longer be where it was planned.
 			drained(t, drainTimeout)
 			_ = t.SetLinger(0)
@@ -210,5 +216,9 @@ func (c *conn) finish(kind simulator.CloseKind) {
 	s.mu.Lock()
 	delete(s.conns, c.id)
 	s.mu.Unlock()
-	_ = c.net.Close()
+	if kind == simulator.EOF {
+		_ = c.net.Close()
+		return
+	}
+	_ = transportOf(c.net).Close() // a cut says no goodbye in TLS either
 }

@@ -45,7 +45,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem(w, refusal{status: http.StatusMisdirectedRequest, detail: "host: requests for this name are not served"})
 		return
 	}
-	if !strings.HasPrefix(r.URL.Path, "/control/") {
+	share := s.share(r)
+	if isControl(r) || r.Method == http.MethodOptions {
+		for name, value := range share {
+			w.Header().Set(name, value)
+		}
+	}
+	if s.preflight(w, r) {
+		return
+	}
+	if !isControl(r) {
 		s.stream(w, r)
 		return
 	}
@@ -76,7 +85,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (state simulato
 	// A page of another site can send a request here, and some without asking first. It cannot choose its Origin.
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
-		if err != nil || !s.allowed(u.Host) {
+		if err != nil || !s.allowed(u.Host) && !s.named(origin) {
 			return state, refusal{status: http.StatusForbidden, detail: "origin: requests of other sites are not served"}
 		}
 	}

@@ -1,9 +1,11 @@
 // Package serve puts a simulator on a real socket: HTTP/1.1 with nothing between the machine's bytes and the network, so
-// that a cut happens at the byte it was planned for, and a reset is a reset. It also serves the control API.
+// that a cut happens at the byte it was planned for, and a reset is a reset; or with TLS between them, where both still do. It
+// also serves the control API.
 package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +43,14 @@ type Options struct {
 	Addr      string   // host:port; "127.0.0.1:0". Anything but a loopback address needs Hosts
 	Hosts     []string // names under which requests may come in beside loopback ones (DNS rebinding)
 	Simulator simulator.Options
+	// TLS serves over TLS, HTTP/1.1 still, with a certificate made for this server: for loopback and Hosts, good for a week.
+	TLS bool
+	// CAFile is where the certificate to trust goes, in PEM; empty writes none, see CA. With TLS only. It replaces nothing but
+	// the file of an earlier simulator.
+	CAFile string
+	// CORS names the origins whose pages may use the server, or is "*": the pages of all may read the stream, and none may use
+	// the control API. At most MaxOrigins; none by default.
+	CORS []string
 	// Observe is called for every trace record, in order, under the server's lock: it must be quick and must not call the
 	// server.
 	Observe func(trace.Record)
@@ -53,6 +63,7 @@ type Server struct {
 	http  *http.Server
 	start time.Time
 	hosts map[string]bool
+	id    identity       // with TLS
 	wg    sync.WaitGroup // connections of both kinds, and the accept loop
 	stop  func() bool    // detaches from the context
 
@@ -86,6 +97,12 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if !loopback(host) && len(opt.Hosts) == 0 {
 		return nil, fmt.Errorf("addr: %q is no loopback address; name the hosts that requests may be for", opt.Addr)
 	}
+	if opt.CAFile != "" && !opt.TLS {
+		return nil, errors.New("ca-out: there is no certificate to write without TLS")
+	}
+	if err := checkOrigins(opt.CORS); err != nil {
+		return nil, err
+	}
 	sim, err := simulator.New(opt.Simulator)
 	if err != nil {
 		return nil, err
@@ -97,7 +114,19 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opt: opt, ln: ln, start: time.Now(), hosts: map[string]bool{}, sim: sim, conns: map[simulator.Conn]*conn{}}
+	var id identity
+	if opt.TLS {
+		if id, err = newIdentity(append([]string{host}, opt.Hosts...), time.Now()); err == nil && opt.CAFile != "" {
+			if err = id.save(opt.CAFile); err != nil {
+				err = fmt.Errorf("ca-out: %w", err)
+			}
+		}
+		if err != nil {
+			_ = ln.Close()
+			return nil, err
+		}
+	}
+	s := &Server{id: id, opt: opt, ln: ln, start: time.Now(), hosts: map[string]bool{}, sim: sim, conns: map[simulator.Conn]*conn{}}
 	for _, h := range opt.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}
@@ -107,6 +136,9 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	s.timer = time.AfterFunc(time.Hour, s.wake)
 	s.drain() // the baseline
 	s.mu.Unlock()
+	if opt.TLS {
+		ln = tls.NewListener(ln, id.config)
+	}
 	s.wg.Go(func() { _ = s.http.Serve(ln) })
 	s.mu.Lock()
 	s.stop = context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -139,11 +171,29 @@ func (s *Server) URL() string {
 	if path == "" {
 		path = "/stream"
 	}
-	return "http://" + s.Addr() + path
+	return s.origin() + path
 }
 
 // ControlURL is the root of the control API.
-func (s *Server) ControlURL() string { return "http://" + s.Addr() + controlRoot }
+func (s *Server) ControlURL() string { return s.origin() + controlRoot }
+
+func (s *Server) origin() string {
+	if s.opt.TLS {
+		return "https://" + s.Addr()
+	}
+	return "http://" + s.Addr()
+}
+
+// CA is the certificate to trust, in PEM; empty without TLS.
+func (s *Server) CA() string { return string(s.id.authority) }
+
+// CurlTrust is what a curl line needs to trust the server: --cacert and the quoted file; empty if there is no file.
+func (s *Server) CurlTrust() string {
+	if s.opt.CAFile == "" {
+		return ""
+	}
+	return "--cacert '" + strings.ReplaceAll(s.opt.CAFile, "'", `'\''`) + "' "
+}
 
 // Curl is the command line that follows the stream.
 func (s *Server) Curl() string {
@@ -151,7 +201,7 @@ func (s *Server) Curl() string {
 	if source == "" {
 		source = "incidents"
 	}
-	return fmt.Sprintf("curl -N '%s?sourceId=%s&mode=snapshot-then-delta'", s.URL(), source)
+	return fmt.Sprintf("curl -N %s'%s?sourceId=%s&mode=snapshot-then-delta'", s.CurlTrust(), s.URL(), source)
 }
 
 // Close ends all connections and waits until everything that the server started is gone. Later calls do nothing.
