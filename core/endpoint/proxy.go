@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -25,8 +26,10 @@ func ProxyFromEnvironment(_ context.Context, endpoint string) (transport.Secret,
 		return "", errors.New("proxy: the endpoint is not a URL")
 	}
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: target})
-	if err != nil { // its text holds the proxy's URL, which may hold a password
-		return "", fmt.Errorf("proxy: %s_PROXY is not the URL of a proxy", strings.ToUpper(target.Scheme))
+	// An error's text may hold the proxy's URL, and that a password. For a URL that cannot be read there is none: net/http would go
+	// direct, past the proxy that somebody asked for.
+	if name := strings.ToUpper(target.Scheme) + "_PROXY"; err != nil || !readable(name) {
+		return "", fmt.Errorf("proxy: %s is not the URL of a proxy", name)
 	}
 	if proxy == nil {
 		return "", nil
@@ -36,6 +39,19 @@ func ProxyFromEnvironment(_ context.Context, endpoint string) (transport.Secret,
 		return "", err
 	}
 	return secret, nil
+}
+
+// readable says whether what the variable holds, if it is set, can be read as net/http reads it: with or without a scheme.
+func readable(name string) bool {
+	value := os.Getenv(name)
+	if value == "" {
+		value = os.Getenv(strings.ToLower(name))
+	}
+	if _, err := url.Parse(value); err == nil {
+		return true
+	}
+	_, err := url.Parse("http://" + value)
+	return err == nil
 }
 
 // ProxyURL reads the proxy of an attempt; nil for none. It refuses what is no URL, an unknown kind of proxy, and one that is itself

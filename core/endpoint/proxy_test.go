@@ -38,7 +38,7 @@ func TestProxyFromEnvironment(t *testing.T) {
 		{"HTTP_PROXY=http://proxy.test", "http://127.0.0.1:8080/s", " <nil>"},
 		{"HTTP_PROXY=http://proxy.test", "http://localhost/s", " <nil>"},
 		{"HTTPS_PROXY=http://u:" + password + "@proxy.test:x", "https://events.test/s", " proxy: its URL holds more than scheme, user, host and port"},
-		{"HTTPS_PROXY=http://u:" + password + "@[proxy.test", "https://events.test/s", " proxy: HTTPS_PROXY is not the URL of a proxy"},
+		{"HTTPS_PROXY=http://u:" + password + "%zz@proxy.test", "https://events.test/s", " proxy: HTTPS_PROXY is not the URL of a proxy"},
 		{"HTTPS_PROXY=ftp://u:" + password + "@proxy.test", "https://events.test/s", " proxy: its URL must begin with one of http, https, socks5, socks5h"},
 		{"HTTPS_PROXY=http://proxy.test", "https://%zz", " proxy: the endpoint is not a URL"},
 	} {
