@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/conform-dev/conform/core/event"
@@ -37,7 +38,8 @@ type process struct {
 	plugin    *host.Plugin
 	store     *store
 	consumer  *consumer
-	elsewhere *elsewhere // nil unless a redirect leads there
+	renewals  atomic.Int32 // of the client's credential
+	elsewhere *elsewhere   // nil unless a redirect leads there
 	client    *subscription.Subscription
 }
 
@@ -106,19 +108,31 @@ func (p *process) options() []subscription.Option {
 		subscription.WithQuery(c.Query()),
 		subscription.WithTransportOptions(c.Options),
 		subscription.WithContext(p.setup.Context()),
-		subscription.WithStore(p.store),
 		subscription.WithPolicy(c.Policy(p.jitter)),
-		subscription.WithCredentials(credentials),
+		subscription.WithCredentials(p.credentials),
 		subscription.WithObserver(p.book.add),
 	}
-	if g := c.Gate(); g.MaxPending+g.MaxIDs+g.SaveEvery > 0 {
+	if !p.setup.NoStore {
+		o = append(o, subscription.WithStore(p.store))
+	}
+	if g := p.setup.Gate(); g.MaxPending+g.MaxIDs+g.SaveEvery > 0 {
 		o = append(o, subscription.WithMaxPending(g.MaxPending), subscription.WithMaxIDs(g.MaxIDs), subscription.WithSaveEvery(g.SaveEvery))
 	}
 	return o
 }
 
-func credentials(context.Context, bool) (transport.Credential, string, error) {
-	return world.Credential(), "", nil
+// credentials gives the credential of the scenario, and the next one when the last was refused. It is asked by one
+// connection at a time.
+func (p *process) credentials(_ context.Context, renew bool) (transport.Credential, string, error) {
+	n := p.renewals.Load()
+	if renew {
+		n = p.renewals.Add(1)
+	}
+	scope := ""
+	if n > 0 {
+		scope = p.setup.Client.Renewed
+	}
+	return world.CredentialAfter(int(n)), scope, nil
 }
 
 // jitter is that of the schedule: the waits of a scenario are the same ones in every run.

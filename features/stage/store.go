@@ -14,8 +14,9 @@ import (
 // store is the shipped memory store, and fails where it was told to.
 type store struct {
 	keep.Store
-	mu    sync.Mutex
-	fails map[event.Seq]bool
+	mu      sync.Mutex
+	foreign *checkpoint.Checkpoint // handed over without a look
+	fails   map[event.Seq]bool
 }
 
 func newStore(ctx context.Context, s *Setup) (*store, error) {
@@ -23,13 +24,29 @@ func newStore(ctx context.Context, s *Setup) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
+	var foreign *checkpoint.Checkpoint
 	if c := s.Checkpoint(); c != nil {
-		c.SavedAt = time.Now().Add(-time.Minute).UnixMilli()
+		c.SavedAt = time.Now().UnixMilli() - s.StoredAge()
 		if err := under.Save(ctx, *c); err != nil {
 			return nil, err
 		}
+		if s.Stored.Foreign() {
+			foreign = c
+		}
 	}
-	return &store{Store: under, fails: map[event.Seq]bool{}}, nil
+	return &store{Store: under, foreign: foreign, fails: map[event.Seq]bool{}}, nil
+}
+
+// Load is the store's, or once what belongs to something else.
+func (s *store) Load(ctx context.Context, scope checkpoint.Context) keep.Answer {
+	s.mu.Lock()
+	foreign := s.foreign
+	s.foreign = nil
+	s.mu.Unlock()
+	if foreign != nil {
+		return keep.Answer{Found: checkpoint.Stored, Checkpoint: *foreign}
+	}
+	return s.Store.Load(ctx, scope)
 }
 
 // Save is the store's, or the failure that was planned for this position.

@@ -3,6 +3,8 @@ package steps
 import (
 	"context"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/cucumber/godog"
 
@@ -47,12 +49,20 @@ func (p *play) given() []phrase {
 			}
 			return err
 		}},
-		{`a stored position at (\d+)( of an older stream)?`, func(at, older string) error {
+		{`a stored position at (\d+)(?: of (an older stream|another source|another query|another schema|another viewer|an hour ago|tomorrow))?`, func(at, of string) error {
 			seq, err := number(at)
-			p.setup.Stored = &world.Stored{Seq: seq}
-			if older != "" {
-				p.setup.Stored.Version = world.Version - 1
+			s := &world.Stored{Seq: seq}
+			switch other, _ := strings.CutPrefix(of, "another "); of {
+			case "an older stream":
+				s.Version = world.Version - 1
+			case "an hour ago":
+				s.Age = time.Hour.Milliseconds()
+			case "tomorrow":
+				s.Age = -24 * time.Hour.Milliseconds()
+			default:
+				s.Other = other
 			}
+			p.setup.Stored = s
 			return err
 		}},
 	}

@@ -43,22 +43,27 @@ func (w *World) open() error {
 	c := &client{w: w, machine: sse.NewMachine()}
 	c.rec = drive.NewRecorder(w.record)
 	c.ctx = w.setup.Context()
-	answer := w.store.load(c.ctx)
+	var answer checkpoint.Answer
+	if !w.setup.NoStore {
+		answer = w.store.load(c.ctx)
+	}
 	start := drive.Start(checkpoint.StartAfter(c.ctx, answer))
-	g, err := gate.New(w.setup.Client.Gate(), start)
+	g, err := gate.New(w.setup.Gate(), start)
 	if err != nil {
 		return err
 	}
 	policy := w.setup.Client.Policy(w.drawJitter)
 	policy.SourceVersion = c.ctx.SourceVersion
-	if policy, err = drive.Policy(sse.Describe(), policy, true); err != nil {
+	if policy, err = drive.Policy(sse.Describe(), policy, !w.setup.NoStore); err != nil {
 		return err
 	}
 	if c.s, err = session.New(g, policy); err != nil {
 		return err
 	}
 	w.client = c
-	c.rec.Loaded(w.clock(), answer)
+	if !w.setup.NoStore {
+		c.rec.Loaded(w.clock(), answer)
+	}
 	c.rec.Started(w.clock(), start, g)
 	c.s.Open(w.clock())
 	c.drain()
@@ -96,8 +101,8 @@ func (c *client) drain() {
 			c.w.store.forget()
 			c.rec.Forgot(now, nil)
 		}
-		if d.Connect != nil {
-			c.connect(*d.Connect)
+		if d.Connect != nil && !c.connect(*d.Connect) {
+			again = true
 		}
 		if d.End != nil {
 			c.over = true
@@ -139,15 +144,26 @@ func (c *client) hangup(e session.Epoch) {
 	}
 }
 
-// connect starts the transport's machine for one attempt.
-func (c *client) connect(a session.Attempt) {
+// connect starts the transport's machine for one attempt; false if the session has to be asked again: the credential allows to see something else.
+func (c *client) connect(a session.Attempt) bool {
 	c.hangup(c.epoch)
 	c.epoch = a.Epoch
+	if a.Renew {
+		c.w.renewals++
+		if scope := c.w.setup.Client.Renewed; scope != "" && scope != c.ctx.AuthorizationScopeFingerprint {
+			c.ctx.AuthorizationScopeFingerprint = scope
+			c.s.ScopeChanged(a.Epoch, c.w.clock())
+			if a.Resume.Seq.Valid() {
+				return false
+			}
+		}
+	}
 	c.machine.Start(transport.Attempt{
 		Epoch: uint32(a.Epoch), Endpoint: origin + path, Resume: a.Resume, Options: c.w.setup.Client.Options,
-		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: Credential(),
+		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: CredentialAfter(c.w.renewals),
 	})
 	c.w.in(0, c.read)
+	return true
 }
 
 // read moves bytes from the connection through the machine into the session, as long as the gate has room (D-19).

@@ -26,6 +26,8 @@ type Setup struct {
 	Expiry    string       `json:"expiry,omitempty"`    // how the server says that a position is dead
 	Faults    FaultList    `json:"faults,omitempty"`
 	Stored    *Stored      `json:"stored,omitempty"` // what the store holds at the start
+	NoStore   bool         `json:"noStore,omitempty"`
+	Checked   bool         `json:"checked,omitempty"` // the server checks credentials: it takes that of CredentialAfter(0), then (1)
 	Client    ClientConfig `json:"client"`
 }
 
@@ -33,6 +35,14 @@ type Setup struct {
 type Stored struct {
 	Seq     event.Seq `json:"seq"`
 	Version int       `json:"version,omitempty"` // source version of the feed that it came from; 0 means the feed's own
+	Other   string    `json:"other,omitempty"`   // what it belongs to is another one: source, query, schema, viewer
+	Age     int64     `json:"age,omitempty"`     // in milliseconds; 0 means a minute, below 0 it is from the future
+}
+
+// Foreign says whether no shipped store would find the record for this subscription: only a store of somebody's own that
+// does not look at what a record belongs to hands it over.
+func (s *Stored) Foreign() bool {
+	return s != nil && (s.Other == "source" || s.Other == "query" || s.Other == "viewer")
 }
 
 // ClientConfig are the settings of the client. Times are in milliseconds; 0 means the default of the lane.
@@ -51,6 +61,7 @@ type ClientConfig struct {
 	Attempts   int               `json:"attempts,omitempty"`
 	Jitter     *int              `json:"jitter,omitempty"` // fixed, in permille; nil takes the schedule's
 	Options    map[string]string `json:"options,omitempty"`
+	Renewed    string            `json:"renewed,omitempty"` // authorization scope of a renewed credential; empty: the same
 }
 
 // DefaultRecords is the size of a feed that nobody described.
@@ -100,7 +111,7 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Options[option] = value
 		return nil
 	}
-	known := []string{"pacing", "mode", "changes", "expiry", "heartbeat", "jitter"}
+	known := []string{"pacing", "mode", "changes", "expiry", "heartbeat", "jitter", "store", "credentials", "renewed credential"}
 	for _, n := range numbers {
 		known = append(known, n.name)
 		if n.name == name {
@@ -113,6 +124,18 @@ func (s *Setup) Set(name, value string) error {
 			return fmt.Errorf("pacing: %q is neither paced nor arrival", value)
 		}
 		s.Client.Arrival = value == "arrival"
+	case "store":
+		if value != "none" {
+			return fmt.Errorf("store: %q is not none", value)
+		}
+		s.NoStore = true
+	case "credentials":
+		if value != "checked" {
+			return fmt.Errorf("credentials: %q is not checked", value)
+		}
+		s.Checked = true
+	case "renewed credential":
+		s.Client.Renewed = value
 	case "mode":
 		s.Client.Mode = value
 	case "changes":
@@ -144,8 +167,13 @@ func whole(name, value string, into *int) (err error) {
 // Simulator is the server's side of the set-up. The stamps of what is published are a function of the sequence, so that
 // the same bytes go out in every run.
 func (s *Setup) Simulator() simulator.Options {
+	var accepts []string
+	if s.Checked {
+		accepts = []string{CredentialAfter(0).Value.Reveal(), CredentialAfter(1).Value.Reveal()}
+	}
 	return simulator.Options{
-		Source: Source, Version: Version, Head: event.Seq(s.Records), Rows: s.Records, Stamp: Epoch,
+		Accepts: accepts,
+		Source:  Source, Version: Version, Head: event.Seq(s.Records), Rows: s.Records, Stamp: Epoch,
 		Retention: s.Retention, Heartbeat: heartbeat(s.Heartbeat), RetryHint: ms(s.RetryHint), Expiry: s.Expiry,
 		Schedule: simulator.Schedule{Faults: s.Faults},
 	}
@@ -158,9 +186,10 @@ func heartbeat(v int) time.Duration {
 	return ms(v)
 }
 
-// Gate is the gate's side of the set-up. Every scenario has a store.
-func (c *ClientConfig) Gate() gate.Config {
-	return gate.Config{MaxPending: c.MaxPending, MaxIDs: c.MaxIDs, SaveEvery: c.SaveEvery, Saves: true}
+// Gate is the gate's side of the set-up.
+func (s *Setup) Gate() gate.Config {
+	c := &s.Client
+	return gate.Config{MaxPending: c.MaxPending, MaxIDs: c.MaxIDs, SaveEvery: c.SaveEvery, Saves: !s.NoStore}
 }
 
 // Policy is the session's side of the set-up; what the descriptor of the transport says comes on top. jitter draws the
@@ -202,9 +231,13 @@ func (s *Setup) Args(d transport.Descriptor) map[string]string {
 // Canary is the secret of every scenario: the client's credential holds it, and no trace, report or log may (law 7).
 const Canary = "canary-7f3a9c51e2"
 
-// Credential is what the client presents.
-func Credential() transport.Credential {
-	return transport.Credential{Header: "Authorization", Value: transport.Secret("Bearer " + Canary)}
+// CredentialAfter is what the client presents when its credential was renewed so often.
+func CredentialAfter(renewals int) transport.Credential {
+	value := "Bearer " + Canary
+	if renewals > 0 {
+		value += "-" + strconv.Itoa(renewals)
+	}
+	return transport.Credential{Header: "Authorization", Value: transport.Secret(value)}
 }
 
 // What every world is made of. The names are public: a report shows them.
@@ -239,7 +272,25 @@ func (s *Setup) Checkpoint() *checkpoint.Checkpoint {
 	}
 	pos := event.NoPosition
 	pos.Seq, pos.Cursor = s.Stored.Seq, Cursor(s.known(), s.Stored.Seq)
-	return &checkpoint.Checkpoint{Context: s.Context(), Resume: pos, SavedAt: Epoch - storedAge}
+	return &checkpoint.Checkpoint{Context: s.storedContext(), Resume: pos, SavedAt: Epoch - s.StoredAge()}
+}
+
+// StoredAge is how old the stored record is, in milliseconds.
+func (s *Setup) StoredAge() int64 {
+	if s.Stored.Age != 0 {
+		return s.Stored.Age
+	}
+	return storedAge
+}
+
+// storedContext is what the stored record belongs to.
+func (s *Setup) storedContext() checkpoint.Context {
+	c := s.Context()
+	of := map[string]*string{"source": &c.SourceID, "query": &c.QueryFingerprint, "schema": &c.SchemaVersion, "viewer": &c.AuthorizationScopeFingerprint}
+	if member := of[s.Stored.Other]; member != nil {
+		*member = "another-" + s.Stored.Other
+	}
+	return c
 }
 
 // Query is what the client subscribes to.

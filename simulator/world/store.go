@@ -9,18 +9,24 @@ import (
 
 // store keeps one record, as a database would that outlives its client.
 type store struct {
-	kept  *checkpoint.Checkpoint
-	fails map[event.Seq]bool
+	kept    *checkpoint.Checkpoint
+	foreign bool // hands over what it holds without a look
+	fails   map[event.Seq]bool
 }
 
 func (s *store) init(setup *Setup) {
 	s.fails = map[event.Seq]bool{}
 	s.kept = setup.Checkpoint()
+	s.foreign = setup.Stored.Foreign()
 }
 
 func (s *store) load(want checkpoint.Context) checkpoint.Answer {
 	if s.kept == nil {
 		return checkpoint.Answer{}
+	}
+	if s.foreign {
+		s.foreign = false
+		return checkpoint.Answer{Found: checkpoint.Stored, Checkpoint: s.kept.Clone()}
 	}
 	if r := checkpoint.Evaluate(want, s.kept); r != event.Compatible {
 		s.kept = nil // as the shipped stores do: what does not fit is of no use to anybody

@@ -42,6 +42,7 @@ type World struct {
 	consumer consumer
 	store    store
 	lastSign time.Duration // the last time bytes reached the client
+	renewals int           // of the client's credential
 	away     int           // requests to another origin
 }
 
