@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,8 +31,16 @@ type Event struct {
 	ID   string `json:"id"` // lastEventId
 }
 
-// chromium starts a browser that can reach loopback addresses only, with one page open.
-func chromium(t *testing.T, page string) context.Context {
+// tab is the one page of a browser.
+type tab struct {
+	ctx context.Context
+
+	mu  sync.Mutex
+	got map[string]*tally // by the URL of the stream
+}
+
+// chromium starts a browser that resolves no host but 127.0.0.1, with one page open.
+func chromium(t *testing.T, page string) *tab {
 	t.Helper()
 	path := need.Command(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -48,7 +57,8 @@ func chromium(t *testing.T, page string) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	if err := start(ctx, page); err != nil {
+	b := &tab{ctx: ctx, got: map[string]*tally{}}
+	if err := b.start(page); err != nil {
 		t.Fatal(err)
 	}
 	// Closing by itself, the browser is gone when the test removes its folder.
@@ -57,14 +67,16 @@ func chromium(t *testing.T, page string) context.Context {
 			t.Errorf("chromium did not close: %v", err)
 		}
 	})
-	return ctx
+	return b
 }
 
 // start starts the browser: the context of the first call is the one that it lives as long as, so that one has no deadline of
 // its own.
-func start(ctx context.Context, page string) error {
+func (b *tab) start(page string) error {
 	done := make(chan error, 1)
-	go func() { done <- chromedp.Do(ctx, chromedp.Navigate(page)) }()
+	go func() {
+		done <- chromedp.Do(b.ctx, chromedp.ExposeFunc("tally", b.tally), chromedp.Navigate(page))
+	}()
 	select {
 	case err := <-done:
 		return err
@@ -73,14 +85,29 @@ func start(ctx context.Context, page string) error {
 	}
 }
 
-// visit opens a page. What is asked from it then is of its own origin.
-func visit(tab context.Context, page string) error {
-	ctx, cancel := context.WithTimeout(tab, longEnough)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Navigate(page)); err != nil {
-		return fmt.Errorf("chromium at %s: %w", page, err)
+// tally is called by follow.js.
+func (b *tab) tally(_ context.Context, url string) (none chromedp.Void, _ error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if got := b.got[url]; got != nil {
+		got.add()
 	}
-	return nil
+	return none, nil
+}
+
+// follow is a client: the page is one of the simulator's own origin, so that no proxy and no CORS stand between.
+func (b *tab) follow(_ context.Context, url, last string, got *tally) ([]Event, error) {
+	b.mu.Lock()
+	b.got[url] = got
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(b.ctx, longEnough)
+	defer cancel()
+	host, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	page := "http://" + host + "/control/v1/state"
+	if err := chromedp.Do(ctx, chromedp.Navigate(page)); err != nil {
+		return nil, fmt.Errorf("chromium at %s: %w", page, err)
+	}
+	return evaluate[[]Event](b, follow(url, types, last))
 }
 
 // follow is a call of follow.js.
@@ -97,8 +124,8 @@ func follow(url string, types []string, last string) string {
 }
 
 // evaluate runs an expression in the page, waits for the promise that it is, and reads the result.
-func evaluate[T any](tab context.Context, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(tab, longEnough)
+func evaluate[T any](b *tab, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, longEnough)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](followJS+expression, chromedp.EvalAwaitPromise))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/conform-dev/conform/core/event"
@@ -11,8 +12,43 @@ import (
 	"github.com/conform-dev/conform/plugins/sse"
 )
 
-// client follows a stream until the event with the last event ID last came, over as many connections as it takes.
-type client func(ctx context.Context, url, last string) ([]Event, error)
+// client follows a stream until the event with the last event ID last came, over as many connections as it takes. It counts in
+// got what it was given, the status frame of each connection included.
+type client func(ctx context.Context, url, last string, got *tally) ([]Event, error)
+
+// tally counts.
+type tally struct {
+	mu     sync.Mutex
+	n      int
+	waiter chan struct{} // closed and replaced when n changes
+}
+
+func newTally() *tally { return &tally{waiter: make(chan struct{})} }
+
+func (c *tally) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	close(c.waiter)
+	c.waiter = make(chan struct{})
+}
+
+// reach returns when n was counted.
+func (c *tally) reach(ctx context.Context, n int) error {
+	for {
+		c.mu.Lock()
+		now, changed := c.n, c.waiter
+		c.mu.Unlock()
+		if now >= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d: %w", now, n, ctx.Err())
+		}
+	}
+}
 
 // types are all event names of the contract (docs/wire.md), and the one of an event without a name.
 var types = []string{"message", "snapshot", "upsert", "delete", "delta", "status", "error", "heartbeat", "gap"}
@@ -20,7 +56,7 @@ var types = []string{"message", "snapshot", "upsert", "delete", "delta", "status
 // source is a client that is EventSource with conform's decoder inside: what it keeps between connections is the last event
 // ID and the reconnection time. A decoder knows one connection: until an id line comes on it, the ID of the one before is
 // in force.
-func source(ctx context.Context, url, last string) (all []Event, err error) {
+func source(ctx context.Context, url, last string, got *tally) (all []Event, err error) {
 	id, pause := "", time.Duration(0)
 	for {
 		done, err := stream(ctx, url, id, func(b sse.Block) bool {
@@ -36,6 +72,7 @@ func source(ctx context.Context, url, last string) (all []Event, err error) {
 					e.Type = "message"
 				}
 				all = append(all, e)
+				got.add()
 				return e.ID == last
 			}
 			return false
@@ -85,10 +122,10 @@ func stream(ctx context.Context, url, id string, each func(sse.Block) bool) (don
 
 // plugin is a client that is the transport of plugins/sse, called again with the last cursor as long as it says that the
 // connection ended and may be tried again. It tells data events only, and no names: Type stays empty.
-func plugin(ctx context.Context, url, last string) ([]Event, error) {
+func plugin(ctx context.Context, url, last string, got *tally) ([]Event, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &sink{last: last, enough: cancel}
+	s := &sink{last: last, enough: cancel, got: got}
 	for !s.done {
 		a := transport.Attempt{Endpoint: url, Query: transport.Query{SourceID: "incidents"}, Resume: event.NoPosition}
 		a.Resume.Cursor = s.cursor
@@ -108,6 +145,7 @@ func plugin(ctx context.Context, url, last string) ([]Event, error) {
 type sink struct {
 	last   string
 	enough func()
+	got    *tally
 	all    []Event
 	cursor string
 	end    transport.Signal
@@ -117,6 +155,7 @@ type sink struct {
 func (s *sink) Document(d transport.Document) error {
 	s.all = append(s.all, Event{Data: string(d.JSON), ID: d.Cursor})
 	s.cursor = d.Cursor
+	s.got.add()
 	if d.Cursor == s.last {
 		s.done = true
 		s.enough()
@@ -125,8 +164,11 @@ func (s *sink) Document(d transport.Document) error {
 }
 
 func (s *sink) Signal(g transport.Signal) error {
-	if g.Kind.Final() {
+	switch {
+	case g.Kind.Final():
 		s.end = g
+	case g.Kind == transport.Answered:
+		s.got.add()
 	}
 	return nil
 }
