@@ -45,22 +45,24 @@ func (driver) Open(ctx context.Context, a transport.Attempt, to transport.Sink) 
 	if err := Check(a); err != nil {
 		return err
 	}
-	client, err := newClient(a)
+	c := connection{ctx: ctx, sink: to, machine: NewMachine()}
+	client, err := newClient(a, &c.shown)
 	if err != nil {
 		return to.Signal(transport.Signal{Kind: transport.Refused, Cause: transport.Rejected, Detail: err.Error()})
 	}
 	defer client.CloseIdleConnections()
-	c := connection{ctx: ctx, client: client, sink: to, machine: NewMachine()}
+	c.client = client
 	defer c.closeBody()
 	c.machine.Start(a)
 	return c.run()
 }
 
-func newClient(a transport.Attempt) (*http.Transport, error) {
+func newClient(a transport.Attempt, shown *shown) (*http.Transport, error) {
 	config, err := endpoint.Config(a.TLS)
 	if err != nil {
 		return nil, err
 	}
+	config.GetClientCertificate = shown.choose(config.Certificates)
 	proxy, err := endpoint.ProxyURL(a.Proxy, a.TLS)
 	if err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func newClient(a transport.Attempt) (*http.Transport, error) {
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeadBytes,
-		DialContext:            (&net.Dialer{KeepAlive: keepAlive}).DialContext,
+		DialContext:            dial,
 		TLSClientConfig:        config,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: windowBytes},
@@ -83,6 +85,14 @@ func newClient(a transport.Attempt) (*http.Transport, error) {
 	return client, nil
 }
 
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return heard{c}, nil
+}
+
 // connection runs one machine over one answer at a time.
 type connection struct {
 	ctx     context.Context
@@ -90,6 +100,7 @@ type connection struct {
 	sink    transport.Sink
 	machine *Machine
 	body    io.ReadCloser
+	shown   shown
 	over    bool
 }
 
@@ -113,7 +124,7 @@ func (c *connection) run() error {
 		if failure == io.EOF {
 			failure = nil
 		}
-		c.machine.End(broken(failure))
+		c.machine.End(broken(failure, &c.shown))
 		_, err = c.drain()
 	}
 	if err == nil && !c.over {
@@ -132,7 +143,7 @@ func (c *connection) ask(r *transport.Request) {
 	request.Header = http.Header(r.Header).Clone()
 	answer, err := c.client.RoundTrip(request)
 	if err != nil {
-		c.machine.End(broken(err))
+		c.machine.End(broken(err, &c.shown))
 		return
 	}
 	c.body = answer.Body

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/conform-dev/conform/core/transport"
@@ -17,13 +16,13 @@ import (
 // broken puts an error of the network into one of a few fixed words: its own text may hold the URL, with the position in it,
 // or what the server wrote. What a further try cannot change is Futile (D-33), everything else is Broken and tried again
 // (D-34).
-func broken(err error) error {
+func broken(err error, shown *shown) error {
 	if err == nil {
 		return nil
 	}
 	var op *net.OpError
 	atProxy := errors.As(err, &op) && op.Op == "proxyconnect"
-	why := classifyTLS(err)
+	why := classifyTLS(err, shown)
 	if why == nil {
 		why = classifyNetwork(err)
 	}
@@ -62,7 +61,7 @@ func classifyNetwork(err error) error {
 
 // classifyTLS judges what went wrong while the two ends made each other out; nil if it was something else. A certificate that is
 // not trusted will not be trusted in 250 ms either, and neither will ours.
-func classifyTLS(err error) error {
+func classifyTLS(err error, shown *shown) error {
 	var (
 		verification *tls.CertificateVerificationError
 		record       tls.RecordHeaderError
@@ -85,29 +84,7 @@ func classifyTLS(err error) error {
 	case errors.As(err, &record):
 		return Broken("tls-failed")
 	}
-	return classifyAlert(err)
-}
-
-// certificateAlerts are the alerts about the certificate that we showed, or did not show. A server gets no other one, so that
-// none of them is about its own.
-var certificateAlerts = map[string]bool{
-	"bad certificate": true, "unsupported certificate": true, "revoked certificate": true, "expired certificate": true,
-	"unknown certificate": true, "unknown certificate authority": true, "access denied": true, "certificate required": true,
-}
-
-// classifyAlert reads what the server said about TLS. crypto/tls has no type for it, but a fixed operation and fixed words.
-func classifyAlert(err error) error {
-	var op *net.OpError
-	for ; errors.As(err, &op); err = op.Err {
-		if op.Op != "remote error" || op.Err == nil {
-			continue
-		}
-		if word := strings.TrimPrefix(op.Err.Error(), "tls: "); certificateAlerts[word] {
-			return Futile{transport.Unauthorized, "client-certificate-refused: " + word}
-		}
-		return Broken("tls-failed")
-	}
-	return nil
+	return classifyAlert(err, shown)
 }
 
 // proxyError is the answer of a proxy that was asked for a connection and gave none.

@@ -142,3 +142,13 @@ func raw(t *testing.T, bytes string, then func(*net.TCPConn)) (url string) {
 	}()
 	return "http://" + l.Addr().String() + "/stream"
 }
+
+// linger gives a server time to do what it will do, where nothing tells that it is done. A slow machine can only make such a
+// test miss a defect, never find one that is none.
+func linger(t *testing.T) {
+	t.Helper()
+	select {
+	case <-time.After(50 * time.Millisecond):
+	case <-t.Context().Done():
+	}
+}
