@@ -3,54 +3,109 @@
 package host
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
-	"io"
-	"net"
-	"os/exec"
-	"path/filepath"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/conform-dev/conform/core/plugin/wire"
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/gate"
+	"github.com/conform-dev/conform/core/subscription"
 	"github.com/conform-dev/conform/core/transport"
 )
 
-const benchDoc = 300 // bytes; what an event of the reference traffic has
+// benchDoc is how long a document is, in bytes: what an event of the reference traffic has. As a captured event it is 256 bytes of
+// document, an id of 20 and a cursor of 12, which is as much on the wire.
+const benchDoc = 300
 
-// burst makes up documents as fast as it may: no server, so that the boundary alone is measured.
-type burst struct{ described }
+// stream makes up the n-th captured event of a source.
+func stream(ev *event.Event, n int, payload []byte) {
+	*ev = event.Event{Kind: event.Delta, ID: benchIDs[n%len(benchIDs)], Pos: event.Position{Seq: event.Seq(n), Cursor: benchIDs[n%len(benchIDs)][4:16]}, Payload: payload}
+	if n == 0 {
+		ev.Kind = event.Snapshot
+	}
+}
 
-func (burst) Open(ctx context.Context, a transport.Attempt, to transport.Sink) error {
-	n, _ := strconv.Atoi(a.Query.Where)
-	doc := make([]byte, benchDoc)
-	for range n {
-		if err := to.Document(transport.Document{JSON: doc}); err != nil {
+// benchIDs differ within any window that a gate may have.
+var benchIDs = func() (ids [1 << 14]string) {
+	for i := range ids {
+		ids[i] = fmt.Sprintf("evt-%016d", i)
+	}
+	return ids
+}()
+
+// document appends the n-th event of a source as JSON, benchDoc bytes of it.
+func document(to []byte, n int) []byte {
+	from := len(to)
+	to = append(to, `{"type":"delta","eventId":"`...)
+	if n == 0 {
+		to = append(to[:from], `{"type":"snapshot","features":[],"eventId":"`...)
+	}
+	to = append(to, benchIDs[n%len(benchIDs)]...)
+	to = append(to, `","sequence":`...)
+	to = strconv.AppendInt(to, int64(n), 10)
+	to = append(to, `,"upserts":[{"id":"pump-7","version":3,"feature":{"note":"`...)
+	const tail = `"}}]}`
+	to = append(to, padding[:benchDoc-len(tail)-len(to)+from]...)
+	return append(to, tail...)
+}
+
+var padding = strings.Repeat("x", benchDoc)
+
+// made gives the number of events that were asked for, as fast as it may and without a server, so that the boundary alone is
+// measured.
+type made struct {
+	described
+	give func(n int, to transport.Sink) error
+}
+
+func (m made) Open(_ context.Context, a transport.Attempt, to transport.Sink) error {
+	for n := range atoi(a.Query.Where) {
+		if err := m.give(n, to); err != nil {
 			return err
 		}
 	}
 	return to.Signal(transport.Signal{Kind: transport.Ended, Cause: transport.ConnectionLost})
 }
 
-// ticks sends single documents that hold the time of their sending, one to three milliseconds apart.
-type ticks struct{ described }
+// burst gives events that are captured already, as the yardstick does.
+func burst() transport.Transport {
+	payload := []byte(padding[:256])
+	var ev event.Event
+	return made{give: func(n int, to transport.Sink) error {
+		stream(&ev, n, payload)
+		return to.(transport.EventSink).Event(&ev)
+	}}
+}
 
-func (ticks) Open(ctx context.Context, a transport.Attempt, to transport.Sink) error {
-	n, _ := strconv.Atoi(a.Query.Where)
-	doc := make([]byte, benchDoc)
-	for i := range n {
-		time.Sleep(time.Duration(1+i%3) * time.Millisecond)
-		binary.LittleEndian.PutUint64(doc, uint64(monotonic()))
-		if err := to.Document(transport.Document{JSON: doc}); err != nil {
-			return err
-		}
-	}
-	return to.Signal(transport.Signal{Kind: transport.Ended, Cause: transport.ConnectionLost})
+// papers gives documents, which the SDK captures.
+func papers() transport.Transport {
+	var doc []byte
+	return made{give: func(n int, to transport.Sink) error {
+		doc = document(doc[:0], n)
+		return to.Document(transport.Document{JSON: doc})
+	}}
+}
+
+// ticks gives single events that hold the time of their sending, one to three milliseconds apart.
+func ticks() transport.Transport {
+	payload := make([]byte, 256)
+	var ev event.Event
+	return made{give: func(n int, to transport.Sink) error {
+		time.Sleep(time.Duration(1+n%3) * time.Millisecond)
+		stream(&ev, n, payload)
+		binary.LittleEndian.PutUint64(payload, uint64(monotonic()))
+		return to.(transport.EventSink).Event(&ev)
+	}}
 }
 
 // monotonic is a clock that all processes of the machine share.
@@ -62,114 +117,196 @@ func monotonic() int64 {
 	return ts.Nano()
 }
 
-// rawSender is the yardstick's other process: the same documents in packed batches over a bare unix socket.
-func rawSender(socket string, n int) {
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		panic(err)
-	}
-	defer conn.Close()
-	doc := make([]byte, benchDoc)
-	batch := make([]byte, 0, 2*wire.MaxBatchEvents*benchDoc)
-	for sent := 0; sent < n; {
-		batch = batch[:4]
-		for i := 0; i < wire.MaxBatchEvents && sent < n; i++ {
-			batch = binary.AppendUvarint(batch, benchDoc)
-			batch = append(batch, doc...)
-			sent++
-		}
-		binary.LittleEndian.PutUint32(batch, uint32(len(batch)-4))
-		if _, err := conn.Write(batch); err != nil {
-			panic(err)
-		}
-	}
+// gated is a gate with a consumer that does nothing, and takes the time from the first event to the last.
+type gated struct {
+	b       testing.TB
+	g       *gate.Gate
+	n       int
+	first   time.Time
+	last    time.Time
+	consume func(ev *event.Event)
 }
 
-// runRaw receives n documents from a rawSender and gives the time from the first byte to the last.
-func runRaw(b *testing.B, n int) time.Duration {
-	socket := filepath.Join(b.TempDir(), "s")
-	l, err := net.Listen("unix", socket)
+func newGated(b testing.TB) *gated {
+	g, err := gate.New(gate.Config{}, gate.Start{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer l.Close()
-	cmd := exec.Command(mustSelf("x").Path, "rogue", "raw", socket+":"+strconv.Itoa(n))
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	defer cmd.Wait()
-	conn, err := l.Accept()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close()
-	in := bufio.NewReaderSize(conn, wire.MaxBatchBytes)
-	begin := time.Now()
-	var head [4]byte
-	buf := make([]byte, wire.MaxBatchBytes)
-	for got := 0; got < n; {
-		if _, err := io.ReadFull(in, head[:]); err != nil {
-			b.Fatal(err)
-		}
-		batch := buf[:binary.LittleEndian.Uint32(head[:])]
-		if _, err := io.ReadFull(in, batch); err != nil {
-			b.Fatal(err)
-		}
-		for len(batch) > 0 {
-			size, used := binary.Uvarint(batch)
-			batch = batch[used+int(size):]
-			got++
-		}
-	}
-	return time.Since(begin)
+	return &gated{b: b, g: g}
 }
 
-// counter is the cheapest sink.
-type counter struct{ n int }
-
-func (c *counter) Document(transport.Document) error { c.n++; return nil }
-func (c *counter) Signal(transport.Signal) error     { return nil }
-
-// BenchmarkBoundary is the rate of 300-byte documents from a plugin process to a sink of the host, with mutual TLS, and its ratio to packed
-// batches over a bare unix socket in the same run. The machine varies; the ratio says whether the boundary wastes anything.
-func BenchmarkBoundary(b *testing.B) {
-	p, _ := startT(b, mustSelf("burst"), standard, time.Now)
-	b.SetBytes(benchDoc)
-	b.ReportAllocs()
-	b.ResetTimer()
-	to := &counter{}
-	begin := time.Now()
-	if err := p.Open(context.Background(), transport.Attempt{Query: transport.Query{Where: strconv.Itoa(b.N)}}, to); err != nil || to.n != b.N {
-		b.Fatal(to.n, err)
+func (s *gated) Event(ev *event.Event) error {
+	if s.n == 0 {
+		s.first = time.Now()
 	}
-	took := time.Since(begin)
-	b.StopTimer()
-	raw := runRaw(b, b.N)
-	b.ReportMetric(float64(b.N)/took.Seconds(), "events/s")
-	b.ReportMetric(float64(b.N)/raw.Seconds(), "raw-events/s")
-	b.ReportMetric(raw.Seconds()/took.Seconds(), "ratio-to-raw")
-}
-
-// latencies is a sink that notes how old each document is.
-type latencies struct{ ns []int64 }
-
-func (l *latencies) Document(d transport.Document) error {
-	l.ns = append(l.ns, monotonic()-int64(binary.LittleEndian.Uint64(d.JSON)))
+	s.g.Enqueue(ev)
+	due := s.g.Take()
+	if due.Apply == nil {
+		return fmt.Errorf("event %d was refused: %v", s.n, s.g.State())
+	}
+	if s.consume != nil {
+		s.consume(due.Apply)
+	}
+	s.g.Applied(1, nil)
+	s.g.Take()
+	s.n++
 	return nil
 }
-func (l *latencies) Signal(transport.Signal) error { return nil }
 
-// BenchmarkLatency is the age of a single document when it reaches the sink, on an idle connection with mutual TLS.
-func BenchmarkLatency(b *testing.B) {
+func (s *gated) Document(d transport.Document) error { panic("an event came as a document") }
+
+func (s *gated) Signal(sig transport.Signal) error {
+	if sig.Kind.Final() {
+		s.last = time.Now()
+	}
+	return nil
+}
+
+// rate is events per second, all n of which must have come.
+func (s *gated) rate(n int) float64 {
+	if s.n != n {
+		s.b.Fatalf("%d of %d events came", s.n, n)
+	}
+	return float64(n) / s.last.Sub(s.first).Seconds()
+}
+
+// path is one way from a plugin process to a consumer.
+type path struct {
+	name string
+	run  func(n int) float64 // events per second
+}
+
+// through is the path of n events of a plugin through a gate.
+func through(b *testing.B, p *Plugin, a transport.Attempt) func(int) float64 {
+	return func(n int) float64 {
+		a.Query.Where = strconv.Itoa(n)
+		to := newGated(b)
+		if err := p.Open(context.Background(), a, to); err != nil {
+			b.Fatal(err)
+		}
+		return to.rate(n)
+	}
+}
+
+// followed is the path of n events through a whole subscription: session, gate, and a consumer on a goroutine of its own.
+func followed(b *testing.B, p *Plugin, endpoint string) func(int) float64 {
+	return func(n int) float64 {
+		var first time.Time
+		got, all := 0, make(chan float64, 1)
+		s, err := subscription.Open(context.Background(), p, func(context.Context, *event.Event) error {
+			if got++; got == 1 {
+				first = time.Now()
+			} else if got == n {
+				all <- float64(n) / time.Since(first).Seconds()
+			}
+			return nil
+		}, subscription.WithEndpoint(endpoint), subscription.WithQuery(transport.Query{SourceID: "s", Where: strconv.Itoa(n)}))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer s.Wait()
+		defer s.Close()
+		select {
+		case rate := <-all:
+			return rate
+		case <-time.After(patience):
+			b.Fatalf("%d of %d events came: %v", got, n, s.State())
+			return 0
+		}
+	}
+}
+
+// sseServer answers every request with the same pre-encoded events and then holds the connection open.
+func sseServer(b *testing.B, n int) *httptest.Server {
+	var body []byte
+	for i := range n {
+		id := benchIDs[i%len(benchIDs)][4:16]
+		body = append(append(append(body, "id: "...), id...), "\ndata: "...)
+		body = append(document(body, i), "\n\n"...)
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Write(body)
+	}))
+	b.Cleanup(s.Close)
+	return s
+}
+
+// pathEvents is how many events one measurement takes, pathRounds how often each path is measured, in turns.
+const (
+	pathEvents = 300_000
+	pathRounds = 5
+)
+
+// BenchmarkPluginPath measures the rate of events from a plugin process to a consumer, with mutual TLS, on several paths and on the
+// yardstick: packed batches over a bare unix socket, decoded and gated as the others are. All are measured in turns, in one
+// run, and the medians are reported: the machine varies, the ratio of two medians says whether the boundary wastes anything.
+func BenchmarkPluginPath(b *testing.B) {
+	start := func(c Command) *Plugin {
+		p, _ := startT(b, c, standard, time.Now)
+		return p
+	}
+	server := sseServer(b, pathEvents)
+	sse := start(mustSelf("sse"))
+	papers := start(mustSelf("papers"))
+	paths := []path{
+		{"yardstick", func(n int) float64 { return runPacked(b, n) }},
+		{"captured", through(b, start(mustSelf("burst")), transport.Attempt{Epoch: 1})},
+		{"documents", through(b, papers, transport.Attempt{Epoch: 1})},
+		{"stock", through(b, start(rogueCommand("serves", "stock")), transport.Attempt{Epoch: 1})},
+		{"subscription", followed(b, papers, "")},
+		{"sse", through(b, sse, transport.Attempt{Epoch: 1, Endpoint: server.URL, Resume: event.NoPosition, Query: transport.Query{SourceID: "s"}})},
+		{"sse-subscription", followed(b, sse, server.URL)},
+	}
+	only := os.Getenv("CONFORM_PATH") // one path alone, for a profile of it
+	rates := make([][]float64, len(paths))
+	for range pathRounds {
+		for i, p := range paths {
+			if only == "" || only == p.name {
+				rates[i] = append(rates[i], p.run(pathEvents))
+			}
+		}
+	}
+	yardstick := 0.0
+	for i, p := range paths {
+		if len(rates[i]) == 0 {
+			continue
+		}
+		slices.Sort(rates[i])
+		median := rates[i][len(rates[i])/2]
+		if i == 0 {
+			yardstick = median
+		}
+		line := fmt.Sprintf("%-17s %8.0f events/s (%.0f to %.0f)", p.name, median, rates[i][0], rates[i][len(rates[i])-1])
+		if yardstick > 0 {
+			line += fmt.Sprintf(", ratio %.2f", median/yardstick)
+		}
+		b.Log(line)
+		if i < 2 {
+			b.ReportMetric(median, p.name+"/s")
+		}
+		if i == 1 && yardstick > 0 {
+			b.ReportMetric(median/yardstick, "ratio")
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkPluginLatency is the age of a single event when it reaches the consumer behind the gate, on an idle connection with mutual TLS.
+func BenchmarkPluginLatency(b *testing.B) {
 	p, _ := startT(b, mustSelf("ticks"), standard, time.Now)
-	to := &latencies{}
+	var ages []int64
+	to := newGated(b)
+	to.consume = func(ev *event.Event) {
+		ages = append(ages, monotonic()-int64(binary.LittleEndian.Uint64(ev.Payload)))
+	}
 	b.ResetTimer()
-	if err := p.Open(context.Background(), transport.Attempt{Query: transport.Query{Where: strconv.Itoa(b.N)}}, to); err != nil {
+	if err := p.Open(context.Background(), transport.Attempt{Epoch: 1, Query: transport.Query{Where: strconv.Itoa(b.N)}}, to); err != nil {
 		b.Fatal(err)
 	}
-	slices.Sort(to.ns)
-	b.ReportMetric(float64(to.ns[len(to.ns)/2])/1e3, "p50-µs")
-	b.ReportMetric(float64(to.ns[len(to.ns)*99/100])/1e3, "p99-µs")
+	slices.Sort(ages)
+	b.ReportMetric(float64(ages[len(ages)/2])/1e3, "p50-µs")
+	b.ReportMetric(float64(ages[len(ages)*99/100])/1e3, "p99-µs")
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/conform-dev/conform/core/plugin/wire"
 	pb "github.com/conform-dev/conform/core/plugin/wire/transportv1"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/plugins/sse"
 )
 
 // TestMain makes the test binary its own plugin and, for the orphan tests, its own host.
@@ -42,8 +43,10 @@ func TestMain(m *testing.M) {
 	if plugin.ServeArgs(os.Args[1:], map[string]func() transport.Transport{
 		"script": func() transport.Transport { return script{} },
 		"flood":  func() transport.Transport { return flood{} },
-		"burst":  func() transport.Transport { return burst{} },
-		"ticks":  func() transport.Transport { return ticks{} },
+		"burst":  burst,
+		"papers": papers,
+		"ticks":  ticks,
+		"sse":    sse.New,
 		"mute":   func() transport.Transport { return mute{} },
 	}) {
 		return
@@ -198,9 +201,9 @@ func rogue(kind, arg string) {
 	case "sleeps":
 		os.WriteFile(arg, []byte(strconv.Itoa(os.Getpid())), 0o600)
 		time.Sleep(time.Hour)
-	case "raw":
+	case "packed":
 		socket, n, _ := strings.Cut(arg, ":")
-		rawSender(socket, atoi(n))
+		packedSender(socket, atoi(n))
 	case "plain":
 		if err := servePlain(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -238,8 +241,13 @@ func (s *rogueServer) Describe(context.Context, *pb.DescribeRequest) (*pb.Descri
 }
 
 func (s *rogueServer) Open(stream grpc.BidiStreamingServer[pb.HostFrame, pb.PluginFrame]) error {
-	stream.Recv()
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
 	switch s.what {
+	case "stock":
+		return stockStream(stream, atoi(first.GetOpen().GetQuery().GetWhere()))
 	case "huge":
 		doc := make([]byte, 200<<20)
 		return stream.Send(&pb.PluginFrame{Frame: &pb.PluginFrame_Batch{Batch: &pb.Batch{Events: []*pb.Event{{Document: doc}}}}})
