@@ -54,5 +54,5 @@ generate: ## regenerate the protobuf code (needs protoc)
 ledger: build ## check the contract ledger
 	@$(BIN) ledger check
 
-prove: ## break the gate on purpose, once per rule, and check that each break is found twice
+prove: ## break the product on purpose, once per rule, and check that each break is found
 	@$(GO) run ./internal/prove

@@ -35,6 +35,9 @@ func TestMutantsFit(t *testing.T) {
 		if broken, _ := os.ReadFile(filepath.Join(dir, m.Name+".go")); len(broken) == 0 {
 			t.Errorf("mutant %s leaves an empty file", m.Name)
 		}
+		if m.InGate() != m.ByModel() {
+			t.Errorf("mutant %s: the model finds what is broken in core/gate, and nothing else; say model: false there", m.Name)
+		}
 		row := l.Find(m.Row)
 		if row == nil {
 			t.Errorf("mutant %s names row %s, which does not exist", m.Name, m.Row)
