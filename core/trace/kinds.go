@@ -32,6 +32,7 @@ const (
 	StoreLoad   Kind = "load"  // Status: record, nothing, discarded; Reason, Seq
 	StoreSave   Kind = "write" // Seq; Reason if it failed
 	StoreForget Kind = "forget"
+	StoreReport Kind = "report" // Status: load, save; Reason: what the store could not do, in the words of its diagnostic
 
 	ServerPublish Kind = "publish" // Seq; Args: rows (digest of the feed's state at Seq)
 	ServerTrim    Kind = "trim"    // Seq: oldest kept

@@ -9,7 +9,7 @@ var byActor = map[Actor][]Kind{
 	Session: {SessionConnect, SessionSignal, SessionVouched, SessionWait, SessionHangup, SessionDropped, SessionObserved,
 		SessionEnd},
 	Consumer: {ConsumerSaw, ConsumerFailed},
-	Store:    {StoreLoad, StoreSave, StoreForget},
+	Store:    {StoreLoad, StoreSave, StoreForget, StoreReport},
 	Server:   {ServerPublish, ServerTrim, ServerRestart, ServerRequest, ServerSent, ServerFault, ServerClosed},
 	Plugin:   {PluginStarted, PluginExited, PluginRefused, PluginMeasured},
 	Stage:    {StageSetup, StageStep, StageExpect, StageLate, StageSlow, StageBroken},

@@ -69,7 +69,7 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	if p.consumer, err = newConsumer(p.book, &s); err != nil {
 		return err
 	}
-	if p.store, err = newStore(ctx, &s); err != nil {
+	if p.store, err = newStore(ctx, &s, p.book); err != nil {
 		return err
 	}
 	sim := s.Simulator()

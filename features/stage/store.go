@@ -9,6 +9,7 @@ import (
 	"github.com/conform-dev/conform/core/event"
 	keep "github.com/conform-dev/conform/core/store"
 	"github.com/conform-dev/conform/core/store/memory"
+	"github.com/conform-dev/conform/core/trace"
 )
 
 // store is the shipped memory store, and fails where it was told to.
@@ -19,8 +20,8 @@ type store struct {
 	fails   map[event.Seq]bool
 }
 
-func newStore(ctx context.Context, s *Setup) (*store, error) {
-	under, err := memory.New(keep.Config{})
+func newStore(ctx context.Context, s *Setup, b *book) (*store, error) {
+	under, err := shipped(s, b)
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +37,28 @@ func newStore(ctx context.Context, s *Setup) (*store, error) {
 	}
 	return &store{Store: under, foreign: foreign, fails: map[event.Seq]bool{}}, nil
 }
+
+// shipped is the shipped memory store, or its rules over a storage that fails. What it reports is written down.
+func shipped(s *Setup, b *book) (keep.Store, error) {
+	config := keep.Config{OnDiagnostic: func(d keep.Diagnostic) {
+		r := trace.New(trace.Store, trace.StoreReport)
+		r.Status, r.Reason = string(d.Operation), string(d.Reason)
+		b.add(r)
+	}}
+	if s.Broken {
+		return keep.Keep(broken{}, config)
+	}
+	return memory.New(config)
+}
+
+// broken is a storage below a store that can neither read nor write, as a full or removed disk.
+type broken struct{}
+
+func (broken) Read(context.Context, string) ([]byte, error) { return nil, errPlanned }
+
+func (broken) Write(context.Context, string, []byte, int) error { return errPlanned }
+
+func (broken) Remove(context.Context, string, []byte) error { return errPlanned }
 
 // Load is the store's, or once what belongs to something else.
 func (s *store) Load(ctx context.Context, scope checkpoint.Context) keep.Answer {

@@ -29,6 +29,9 @@ func newVirtual(o Options) *virtual { return &virtual{seed: o.Seed, view: NewVie
 func (v *virtual) Lane() trace.Lane { return trace.Virtual }
 
 func (v *virtual) Serve(_ context.Context, s Setup) (err error) {
+	if s.Broken || s.Stored != nil && s.Stored.Age != 0 {
+		return fmt.Errorf("store: %w: the shipped store runs in the process lane", ErrLane)
+	}
 	v.world, err = world.New(s, world.Draw(v.seed), v.view.Add)
 	if err != nil {
 		return err

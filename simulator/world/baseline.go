@@ -11,18 +11,19 @@ import (
 
 var errBaseline = errors.New("a stored position must be that of the feed's first snapshot: nobody has the rows of any other")
 
-// Rows is what the consumer holds before the client starts: nothing, or, if a position is stored, the rows that belong to it.
+// Rows is what the consumer holds before the client starts: nothing, or, if a position is stored that still counts, the rows
+// that belong to it.
 // They are asked for as any client would, from a simulator of its own.
 func (s *Setup) Rows() (*simulator.Rows, error) {
 	rows := simulator.NewRows(Source)
-	if s.Stored == nil || s.Stored.Other != "" || s.Stored.Version != 0 && s.Stored.Version != Version {
+	if s.Stored == nil || s.Stored.Other != "" || s.Stored.Age != 0 || s.Stored.Version != 0 && s.Stored.Version != Version {
 		return rows, nil
 	}
 	if s.Stored.Seq != event.Seq(s.Records) {
 		return nil, errBaseline
 	}
 	opt := s.Simulator()
-	opt.Schedule = simulator.Schedule{}
+	opt.Schedule, opt.Accepts = simulator.Schedule{}, nil
 	sim, err := simulator.New(opt)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type Setup struct {
 	Faults    FaultList    `json:"faults,omitempty"`
 	Stored    *Stored      `json:"stored,omitempty"` // what the store holds at the start
 	NoStore   bool         `json:"noStore,omitempty"`
+	Broken    bool         `json:"broken,omitempty"`  // nothing can be written below the shipped store
 	Checked   bool         `json:"checked,omitempty"` // the server checks credentials: it takes that of CredentialAfter(0), then (1)
 	Client    ClientConfig `json:"client"`
 }
@@ -125,10 +126,10 @@ func (s *Setup) Set(name, value string) error {
 		}
 		s.Client.Arrival = value == "arrival"
 	case "store":
-		if value != "none" {
-			return fmt.Errorf("store: %q is not none", value)
+		if value != "none" && value != "broken" {
+			return fmt.Errorf("store: %q is neither none nor broken", value)
 		}
-		s.NoStore = true
+		s.NoStore, s.Broken = value == "none", value == "broken"
 	case "credentials":
 		if value != "checked" {
 			return fmt.Errorf("credentials: %q is not checked", value)
