@@ -15,7 +15,7 @@ import (
 type Keeper struct {
 	under     Storage
 	cfg       Config
-	contained atomic.Uint64
+	contained *atomic.Uint64
 }
 
 // Keep makes the store over a storage. It fails with invalid-checkpoint for a setting out of range, naming setting, value
@@ -25,7 +25,14 @@ func Keep(under Storage, cfg Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{under: under, cfg: cfg}, nil
+	return &Keeper{under: under, cfg: cfg, contained: new(atomic.Uint64)}, nil
+}
+
+// Over is the same store, with the same settings and counts, over another storage: a view of the one below inside a
+// transaction of the caller's, for example. Since Save reports trouble and returns nil, such a view has to remember for
+// itself whether it was written to.
+func (k *Keeper) Over(under Storage) *Keeper {
+	return &Keeper{under: under, cfg: k.cfg, contained: k.contained}
 }
 
 // Contained counts panics of the clock, the diagnostics callback and the screen that were caught (D-24).
@@ -156,6 +163,30 @@ func (k *Keeper) expired(savedAt int64) *flaw {
 		return &flaw{trouble: Expired, detail: checkpoint.DetailTime, message: fmt.Sprintf("the record is stamped %d ms in the future", -age)}
 	case age > limit:
 		return &flaw{trouble: Expired, detail: checkpoint.DetailExpired, message: fmt.Sprintf("the record is %d ms old, the limit is %d ms", age, limit)}
+	}
+	return nil
+}
+
+// Records gives every record that has the shape of one, the least recently written first. What else lies in the storage
+// is left alone and passed over. Positions in it are as they are stored: do not print them.
+func (k *Keeper) Records(ctx context.Context) ([]checkpoint.Record, error) {
+	docs, err := k.under.List(ctx)
+	if err != nil {
+		return nil, &event.ResumeError{Reason: event.CheckpointLoadFailed, Message: "the records could not be listed", Cause: err}
+	}
+	out := make([]checkpoint.Record, 0, len(docs))
+	for _, doc := range docs {
+		if rec, err := checkpoint.DecodeRecord(doc); err == nil {
+			out = append(out, rec)
+		}
+	}
+	return out, nil
+}
+
+// Clear deletes every record, and everything else that lies in the storage.
+func (k *Keeper) Clear(ctx context.Context) error {
+	if err := k.under.Clear(ctx); err != nil {
+		return &event.ResumeError{Reason: event.CheckpointSaveFailed, Message: "the records could not be removed", Cause: err}
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func (b *broken) Remove(_ context.Context, _ string, only []byte) error {
 	return b.remove
 }
 
+func (b *broken) List(context.Context) ([][]byte, error) { b.calls++; return nil, b.read }
+func (b *broken) Clear(context.Context) error            { b.calls++; return b.remove }
+
 func keep(t *testing.T, under store.Storage, cfg store.Config) (*store.Keeper, *[]store.Diagnostic) {
 	t.Helper()
 	heard := &[]store.Diagnostic{}

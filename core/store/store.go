@@ -27,14 +27,21 @@ type Store interface {
 	Forget(ctx context.Context, scope checkpoint.Context) error
 }
 
-// Storage holds the bytes below a Keeper, one document per key, and is safe for concurrent use. Each call is atomic.
+// Storage holds the bytes below a Keeper, one document per key, and is safe for concurrent use. Each call is atomic: it
+// happens as a whole or, with an error, not at all. A call whose ctx ends may fail with ctx's error. storetest.Storage
+// checks one in a single call.
 type Storage interface {
 	// Read gives the document of a key; nil and no error when there is none. The caller does not change it.
 	Read(ctx context.Context, key string) ([]byte, error)
-	// Write replaces the document of a key and then removes the least recently written others until at most limit are
-	// left. The document belongs to the storage from then on.
+	// Write replaces the document of a key and removes the least recently written others until at most limit are left, all
+	// of it in one step. limit is at least 1: what was just written is never removed. A read does not count as a write.
+	// The document belongs to the storage from then on.
 	Write(ctx context.Context, key string, doc []byte, limit int) error
 	// Remove deletes a key. With a document that is not nil it does so only while that is still what the key holds, so
-	// that a load which found an old record unfit cannot delete a newer one.
+	// that a load which found an old record unfit cannot delete a newer one. Nothing to delete is no error.
 	Remove(ctx context.Context, key string, only []byte) error
+	// List gives every document, the least recently written first. The caller does not change them.
+	List(ctx context.Context) ([][]byte, error)
+	// Clear deletes everything.
+	Clear(ctx context.Context) error
 }

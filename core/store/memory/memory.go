@@ -77,4 +77,22 @@ func (s *storage) Remove(_ context.Context, key string, only []byte) error {
 	return nil
 }
 
+func (s *storage) List(context.Context) ([][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([][]byte, 0, s.order.Len())
+	for e := s.order.Front(); e != nil; e = e.Next() {
+		out = append(out, e.Value.(document).text)
+	}
+	return out, nil
+}
+
+func (s *storage) Clear(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.order.Init()
+	clear(s.at)
+	return nil
+}
+
 func (s *storage) drop(e *list.Element) { delete(s.at, s.order.Remove(e).(document).key) }
