@@ -286,17 +286,22 @@ Feature: A broken connection is mended without loss, and without hammering the s
   Scenario: The credential ran out in the middle of the day
     A new one is fetched, and the stream goes on where it was.
 
-    Given these faults:
-      | fault  | at           | with     |
-      | status | connection 2 | code 401 |
+    Given these settings:
+      | setting     | value   |
+      | credentials | checked |
+    And these faults:
+      | fault  | at           |
+      | revoke | connection 2 |
     When the client follows the feed
     And everything published has arrived
     And the connection breaks
     And everything published has arrived
     And 1 change is published
     And everything published has arrived
-    Then request 2 was answered with 401
+    Then the fault revoke has struck
+    And request 2 was answered with 401
     And request 3 asked to go on from 5
+    And request 3 was answered with 200
     And the consumer has seen exactly: snapshot 5, upsert 6
 
   @SESS-009 @virtual @process
@@ -311,3 +316,277 @@ Feature: A broken connection is mended without loss, and without hammering the s
     Then the session ended as refused
     And the server has seen 2 requests
     And the consumer has seen exactly: nothing
+
+  @SESS-010 @virtual @process
+  Scenario: The server has not got as far as the client
+    It was restored and says so. Everything that it sends now looks old, and waiting for newer things may take for ever.
+
+    When the client follows the feed
+    And everything published has arrived
+    And 2 changes are published
+    And everything published has arrived
+    And these faults:
+      | fault       | at           | with |
+      | head-behind | connection 2 | by 2 |
+    And the connection breaks
+    And the server has been asked 3 times
+    And everything published has arrived
+    Then the fault head-behind has struck
+    And request 2 asked to go on from 7
+    And request 3 asked for a snapshot
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, snapshot 7
+    And the consumer's records equal the feed's
+
+  @SESS-011
+  Scenario Outline: The server takes the call and never answers (<limit> ms)
+    Without a limit the client waits as long as the server is silent, and that may be days.
+
+    Given these settings:
+      | setting       | value   |
+      | connect limit | <limit> |
+    And these faults:
+      | fault      | at           |
+      | unanswered | connection 1 |
+    When the client follows the feed
+    And the server has been asked 2 times
+    And everything published has arrived
+    Then the fault unanswered has struck
+    And request 2 came at least <least> ms after request 1
+    And request 2 asked for a snapshot
+    And the consumer has seen exactly: snapshot 5
+
+    @virtual
+    Examples:
+      | limit | least  |
+      | 15000 | 15,000 |
+
+    @process
+    Examples:
+      | limit | least |
+      | 100   | 100   |
+
+  @SESS-012 @virtual
+  Scenario: A line that never ends
+    Now and then there is a byte. It looks like life, and nothing can ever come of it.
+
+    Given these settings:
+      | setting   | value |
+      | heartbeat | none  |
+    And these faults:
+      | fault | at           | with    | and           |
+      | drip  | connection 1 | bytes 1 | everyMs 50000 |
+    When the client follows the feed
+    And the server has been asked 2 times
+    And everything published has arrived
+    Then the fault drip has struck
+    And request 2 came at least 120,000 ms after request 1
+    And the consumer has seen exactly: snapshot 5
+
+  @SESS-012 @virtual
+  Scenario: A very slow line
+    Slow is not dead.
+
+    Given these settings:
+      | setting   | value |
+      | heartbeat | none  |
+    And these faults:
+      | fault | at           | with      | and           |
+      | drip  | connection 1 | bytes 300 | everyMs 20000 |
+    When the client follows the feed
+    And everything published has arrived
+    Then the fault drip has struck
+    And the server has seen 1 request
+    And the consumer has seen exactly: snapshot 5
+
+  @SESS-013 @virtual
+  Scenario: The consumer is busy for ten minutes
+    Nobody reads, so nobody hears anything. That says nothing about the server, and is no reason to call again.
+
+    When the client follows the feed
+    And everything published has arrived
+    And the consumer stands still at 6
+    And 200 changes are published
+    And the gate has been offered 65 events
+    And 600,000 ms pass
+    Then the stream is observed as paused-by-consumer
+    And the server has seen 1 request
+    And the gate is live
+    When the consumer goes on
+    And everything published has arrived
+    Then the stream is observed as fresh
+    And the server has seen 1 request
+    And the consumer's records equal the feed's
+
+  @SESS-014 @virtual
+  Scenario Outline: All clients are asked to wait five seconds (jitter <jitter>)
+    If they all come back after five seconds sharp, the server is where it was.
+
+    Given these settings:
+      | setting | value    |
+      | jitter  | <jitter> |
+    And these faults:
+      | fault  | at           | with     | and          |
+      | status | connection 1 | code 429 | retryAfter 5 |
+    When the client follows the feed
+    And everything published has arrived
+    Then wait 1 was <wait> ms
+    And the consumer has seen exactly: snapshot 5
+
+    Examples:
+      | jitter | wait  |
+      | 0      | 5,000 |
+      | 100    | 5,500 |
+      | 500    | 7,500 |
+
+  @SESS-015 @virtual @process
+  Scenario Outline: The server says no with <status>
+    It will say no the next time as well.
+
+    Given these faults:
+      | fault  | at           | with          |
+      | status | connection 1 | code <status> |
+    When the client follows the feed
+    And the session is over
+    Then request 1 was answered with <status>
+    And the session ended as refused
+    And the gate is closed with closed
+    And the server has seen 1 request
+    And the consumer has seen exactly: nothing
+
+    Examples:
+      | status |
+      | 400    |
+      | 403    |
+      | 404    |
+
+  @SESS-016 @virtual @process
+  Scenario Outline: A server or a proxy on the way is ill: <fault>, <with>
+    It is over soon, mostly. Nobody should have to load everything again because of it.
+
+    Given these faults:
+      | fault   | at           | with   |
+      | <fault> | connection 2 | <with> |
+      | <fault> | connection 3 | <with> |
+    When the client follows the feed
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    And the connection breaks
+    And the server has been asked 4 times
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    Then the fault <fault> has struck 2 times
+    And request 3 asked to go on from 6
+    And request 4 asked to go on from 6
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7
+    And the gate has counted 0 gaps
+    And the consumer's records equal the feed's
+
+    Examples:
+      | fault      | with       |
+      | status     | code 500   |
+      | status     | code 504   |
+      | unanswered | then reset |
+      | unanswered | then cut   |
+
+  @SESS-017 @virtual @process
+  Scenario: Enough is enough
+    Given these settings:
+      | setting  | value |
+      | attempts | 3     |
+    And these faults:
+      | fault  | with     | times  |
+      | status | code 500 | always |
+    When the client follows the feed
+    And the session is over
+    Then the session ended as attempts-used-up with delivery-failed
+    And the server has seen 4 requests
+    And the gate is closed with closed
+
+  @SESS-018 @virtual @process
+  Scenario: The application comes back from a long holiday
+    Its position belongs to a stream that is gone. The new one has the same name, and even the same numbers.
+
+    Given a stored position at 5 of an older stream
+    When the client follows the feed
+    And the server has been asked 2 times
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    Then request 1 asked to go on from 5
+    And request 2 asked for a snapshot
+    And the consumer has seen exactly: snapshot 5, upsert 6
+    And the consumer's records equal the feed's
+    And the store holds 6
+
+  @SESS-019 @virtual @process
+  Scenario: The server cannot go on from anywhere
+    It says so in an error frame instead of an answer.
+
+    Given these faults:
+      | fault              | at           |
+      | resume-unsupported | connection 2 |
+    When the client follows the feed
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    And the connection breaks
+    And the server has been asked 3 times
+    And everything published has arrived
+    Then the fault resume-unsupported has struck
+    And request 2 asked to go on from 6
+    And request 3 asked for a snapshot
+    And the position of 6 was sent 1 time
+    And the consumer has seen exactly: snapshot 5, upsert 6, snapshot 6
+    And the consumer's records equal the feed's
+
+  @SESS-020 @virtual @process
+  Scenario: The new credential allows to see something else
+    What was seen under the old one must not be mixed with what the new one shows.
+
+    Given these settings:
+      | setting            | value   |
+      | credentials        | checked |
+      | renewed credential | others  |
+    And these faults:
+      | fault  | at           |
+      | revoke | connection 2 |
+    When the client follows the feed
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    And the connection breaks
+    And the server has been asked 3 times
+    And everything published has arrived
+    Then request 2 asked to go on from 6
+    And request 2 was answered with 401
+    And request 3 asked for a snapshot
+    And request 3 was answered with 200
+    And the position of 6 was sent 1 time
+    And the consumer has seen exactly: snapshot 5, upsert 6, snapshot 6
+    And the consumer's records equal the feed's
+
+  @SESS-021 @virtual
+  Scenario: A proxy holds everything back and lets it go at once
+    While nothing comes, nothing is known. What comes then counts in full.
+
+    Given these settings:
+      | setting   | value |
+      | heartbeat | none  |
+    And these faults:
+      | fault   | at         | with         |
+      | silence | sequence 6 | forMs 100000 |
+    When the client follows the feed
+    And everything published has arrived
+    And 4 changes are published
+    And 95,000 ms pass
+    Then the fault silence has struck
+    And the stream is observed as unconfirmed
+    And the consumer has seen exactly: snapshot 5, upsert 6
+    When everything published has arrived
+    Then the stream is observed as fresh
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8, upsert 9
+    And the gate has counted 0 gaps
+    And the gate has counted 0 overflows
+    And the server has seen 1 request
