@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,16 +11,7 @@ import (
 	"github.com/conform-dev/conform/internal/testcert"
 )
 
-// TestMain answers for one environment: net/http reads it once per process.
-func TestMain(m *testing.M) {
-	if endpoint := os.Getenv("CONFORM_TEST_ENDPOINT"); endpoint != "" {
-		proxy, err := ProxyFromEnvironment(context.Background(), endpoint)
-		fmt.Printf("%s %v", proxy.Reveal(), err)
-		return
-	}
-	os.Exit(m.Run())
-}
-
+// The environment is read once per process: each case is a process of its own, see TestMain.
 func TestProxyFromEnvironment(t *testing.T) {
 	const password = "hunter2secret"
 	for _, c := range []struct{ env, endpoint, want string }{
