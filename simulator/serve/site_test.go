@@ -3,6 +3,8 @@ package serve
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"runtime"
@@ -31,21 +33,34 @@ type site struct {
 
 func open(t *testing.T, opt simulator.Options) *site {
 	t.Helper()
-	if opt.Stamp == 0 {
-		opt.Stamp = 1785124800000
+	return openWith(t, Options{Simulator: opt})
+}
+
+func openWith(t *testing.T, opt Options) *site {
+	t.Helper()
+	if opt.Simulator.Stamp == 0 {
+		opt.Simulator.Stamp = 1785124800000
 	}
 	before := goroutines()
 	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
 	s := &site{t: t, ctx: ctx, client: &http.Client{Transport: &http.Transport{DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-	var err error
-	s.Server, err = Start(ctx, Options{Simulator: opt, Observe: func(r trace.Record) {
+	opt.Observe = func(r trace.Record) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.records = append(s.records, r)
-	}})
+	}
+	var err error
+	s.Server, err = Start(ctx, opt)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if opt.TLS {
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM([]byte(s.CA())) {
+			t.Fatal("no certificate to trust")
+		}
+		s.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
