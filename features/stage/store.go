@@ -60,6 +60,10 @@ func (broken) Write(context.Context, string, []byte, int) error { return errPlan
 
 func (broken) Remove(context.Context, string, []byte) error { return errPlanned }
 
+func (broken) List(context.Context) ([][]byte, error) { return nil, errPlanned }
+
+func (broken) Clear(context.Context) error { return errPlanned }
+
 // Load is the store's, or once what belongs to something else.
 func (s *store) Load(ctx context.Context, scope checkpoint.Context) keep.Answer {
 	s.mu.Lock()
