@@ -160,7 +160,9 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
-	r.claim(s, wire)
+	if claimed := r.claim(s, wire); claimed == 0 && !s.Bundled {
+		return r.nothing(s, wire)
+	}
 	for _, lane := range r.opt.Lanes {
 		if lane == trace.Virtual && !s.Bundled {
 			continue // the virtual lane runs our own machine: nothing of this subject would take part
@@ -204,8 +206,24 @@ func (r *runner) describe(ctx context.Context, s Subject) (wire string, err erro
 	return d.Wire, nil
 }
 
-// claim notes the rows that the selection promises an outcome for: one without a result is not-exercised (D-61).
-func (r *runner) claim(s Subject, wire string) {
+// nothing is the error of a transport that somebody named and that nothing would be run on: a report that lists it beside
+// others that passed would be read as if it had passed too.
+func (r *runner) nothing(s Subject, wire string) error {
+	var wires []string
+	for _, sc := range r.scenarios {
+		wires = append(wires, sc.Wires...)
+	}
+	slices.Sort(wires)
+	wires = slices.Compact(wires)
+	if !slices.Contains(wires, wire) {
+		return selection("nothing to run: %s speaks %q; there are scenarios for: %s", s.Name, wire, strings.Join(wires, ", "))
+	}
+	return selection("nothing to run: no scenario on %s fits the rows, tags and lanes asked for (the virtual lane is for bundled transports)", s.Name)
+}
+
+// claim notes the rows that the selection promises an outcome for, and counts them: one without a result is not-exercised
+// (D-61).
+func (r *runner) claim(s Subject, wire string) (claimed int) {
 	for i := range r.ledger.Rows {
 		row := &r.ledger.Rows[i]
 		if !row.On(wire) || row.Exclusion != "" || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, row.ID) {
@@ -217,8 +235,10 @@ func (r *runner) claim(s Subject, wire string) {
 			})
 		}) {
 			r.run.Claimed = append(r.run.Claimed, report.Claim{Row: row.ID, Level: row.Level, Subject: s.Name})
+			claimed++
 		}
 	}
+	return claimed
 }
 
 // judge reads the trace of one scenario for each row that it is evidence for.
