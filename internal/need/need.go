@@ -18,6 +18,7 @@ const Env = "CONFORM_REQUIRE"
 // Known are the names that may stand in Env, each with how to get the thing. Any other name fails every test that has a need:
 // a misspelt requirement would require nothing.
 var Known = map[string]string{
+	"curl":     "curl (Debian: apt-get install curl)",
 	"chromium": "a Chromium with headless mode (Debian: apt-get install chromium)",
 }
 
