@@ -518,20 +518,21 @@ Feature: Every change arrives once and in order, or the client starts over
     When the client follows the feed
     And everything published has arrived
     And the consumer stands still at 6
-    And 1 change is published
-    And the gate has been offered 2 events
+    And 2 changes are published
+    And the gate has been offered 3 events
     And the connection breaks
-    And the server has been asked 2 times
+    And the gate has refused something with closed
     And the consumer goes on
     And the session is over
     Then upsert 6 ended as cancelled
+    And upsert 7 ended as cancelled with closed
     And the gate is closed with closed
     And the store holds 5
     When the client is started again
     And everything published has arrived
     Then request 3 asked to go on from 5
-    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 6
-    And the store holds 6
+    And the consumer has seen exactly: snapshot 5, upsert 6, upsert 6, upsert 7
+    And the store holds 7
     And the consumer's records equal the feed's
 
   @GATE-021 @virtual @process
