@@ -29,15 +29,11 @@ func (f *Frame) decode(in []byte, it *Item) error {
 		i += n
 		switch {
 		case typ == protowire.BytesType:
+			var value []byte
 			if i < len(in) && in[i] < 0x80 && int(in[i]) < len(in)-i {
 				n = 1 + int(in[i])
-				if err := f.bytes(num, in[i+1:i+n], it); err != nil {
-					return err
-				}
-				break
-			}
-			var value []byte
-			if value, n = protowire.ConsumeBytes(in[i:]); n < 0 {
+				value = in[i+1 : i+n]
+			} else if value, n = protowire.ConsumeBytes(in[i:]); n < 0 {
 				return errDamaged
 			}
 			if err := f.bytes(num, value, it); err != nil {

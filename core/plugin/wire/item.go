@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/transport"
@@ -147,15 +148,14 @@ func (it *Item) longMember() string {
 
 // checkUTF8 is for texts that were not decoded from a message.
 func (it *Item) checkUTF8() error {
-	ev := &it.ev
-	texts := []string{ev.Pos.Cursor, ev.Pos.Watermark, ev.Pos.Timestamp, ev.Pos.DeltaToken, ev.ID, ev.Detail}
-	if t := ev.Trace; t != nil {
-		texts = append(texts, t.OperationInstance, t.Correlation, t.Audit, t.Proposal)
+	ev, p, t := &it.ev, &it.ev.Pos, it.ev.Trace
+	ok := utf8.ValidString(p.Cursor) && utf8.ValidString(p.Watermark) && utf8.ValidString(p.Timestamp) && utf8.ValidString(p.DeltaToken) &&
+		utf8.ValidString(ev.ID) && utf8.ValidString(ev.Detail)
+	if ok && t != nil {
+		ok = utf8.ValidString(t.OperationInstance) && utf8.ValidString(t.Correlation) && utf8.ValidString(t.Audit) && utf8.ValidString(t.Proposal)
 	}
-	for _, s := range texts {
-		if err := checkText("a text of the event", s, MaxFraming); err != nil {
-			return err
-		}
+	if !ok {
+		return errText
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func TestTheSenderChecksWhatTheHostWould(t *testing.T) {
 		"event.sequence -5":                    func(e *event.Event) { e.Pos.Seq = -5 },
 		"event.defect.reason \"\" is none":     func(e *event.Event) { *e = event.Event{Pos: event.NoPosition} },
 		"both set":                             func(e *event.Event) { e.Fault = event.InvalidEvent },
-		"a text of the event is not UTF-8":     func(e *event.Event) { e.Pos.Cursor = "\xff" },
+		"a text of an event is not UTF-8":      func(e *event.Event) { e.Pos.Cursor = "\xff" },
 		"document is 67108865 bytes long, the": func(e *event.Event) { e.Payload = make([]byte, MaxDocument+1) },
 	} {
 		ev := good
