@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/conform-dev/conform/core/trace"
 )
@@ -15,10 +16,13 @@ import (
 // ErrNotABundle is wrapped by Write when the folder holds something else: it is never overwritten (exit code 2).
 var ErrNotABundle = errors.New("folder holds something that is no conform report")
 
+// bundleFiles are the files of a bundle beside its traces.
+var bundleFiles = []string{"envelope.json", "junit.xml", "summary.md"}
+
 // Write writes a run as a bundle: envelope.json, junit.xml, summary.md and traces/*.ndjson. The bundle is built beside dir
 // and then takes its place, so that a reader finds the old one or the new one and never half of one. dir may be missing,
-// empty, or an earlier bundle, which is replaced. Known secrets and the canaries of the traces stand nowhere in it. red may
-// be nil.
+// empty, or an earlier bundle with nothing beside it, which is replaced; a link to one stays a link. Known secrets and the
+// canaries of the traces stand nowhere in it. red may be nil.
 func Write(dir string, run Run, red *Redactor) error {
 	if red == nil {
 		red = NewRedactor()
@@ -27,8 +31,7 @@ func Write(dir string, run Run, red *Redactor) error {
 	if err != nil {
 		return err
 	}
-	dir = filepath.Clean(dir)
-	old, err := replaceable(dir)
+	dir, old, err := replaceable(dir)
 	if err != nil {
 		return err
 	}
@@ -67,8 +70,8 @@ func Write(dir string, run Run, red *Redactor) error {
 // Check says whether Write could use dir: nil, or an error for people. A command calls it before a run, so that nobody
 // waits for a report that then has no place. It makes the folder above dir if that is missing, and leaves nothing else.
 func Check(dir string) error {
-	dir = filepath.Clean(dir)
-	if _, err := replaceable(dir); err != nil {
+	dir, _, err := replaceable(dir)
+	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -81,25 +84,47 @@ func Check(dir string) error {
 	return os.Remove(temp)
 }
 
-// replaceable says whether there is a folder in the place of dir that may go.
-func replaceable(dir string) (exists bool, err error) {
+// replaceable says which folder dir is, behind links, and whether there is one in its place that may go: an empty one, or a
+// bundle that holds nothing beside its own files. What people put beside a report is theirs.
+func replaceable(dir string) (place string, exists bool, err error) {
+	if dir == "" {
+		return "", false, errors.New("no folder is named")
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", false, err
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return dir, false, nil
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", false, err
+	}
 	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case len(entries) == 0:
-		return true, nil
+	if err != nil || len(entries) == 0 {
+		return dir, err == nil, err
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "envelope.json"))
 	var head struct {
 		Format string `json:"format"`
 	}
 	if err != nil || json.Unmarshal(data, &head) != nil || head.Format != Format {
-		return false, fmt.Errorf("%s: %w", dir, ErrNotABundle)
+		return "", false, fmt.Errorf("%s: %w", dir, ErrNotABundle)
 	}
-	return true, nil
+	traces, err := os.ReadDir(filepath.Join(dir, "traces"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", false, err
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != "traces" && !slices.Contains(bundleFiles, name) {
+			return "", false, fmt.Errorf("%s: %w: %s", dir, ErrNotABundle, name)
+		}
+	}
+	for _, e := range traces {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".ndjson" {
+			return "", false, fmt.Errorf("%s: %w: traces/%s", dir, ErrNotABundle, e.Name())
+		}
+	}
+	return dir, true, nil
 }
 
 // render is every file of a bundle by name.

@@ -187,3 +187,54 @@ func TestTwoTracesOfOneNameAreRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestBundleKeepsWhatIsBesideAReport: a note that somebody left in a report's folder is not replaced with it.
+func TestBundleKeepsWhatIsBesideAReport(t *testing.T) {
+	for _, name := range []string{"notes.txt", ".git/config", "traces/thesis.txt", "traces/sub/a.ndjson"} {
+		dir := filepath.Join(t.TempDir(), "report")
+		if err := Write(dir, mixed(t), nil); err != nil {
+			t.Fatal(err)
+		}
+		mine := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(mine), 0o755), os.WriteFile(mine, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range []error{Check(dir), Write(dir, mixed(t), nil)} {
+			if !errors.Is(err, ErrNotABundle) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+		if _, err := os.Stat(mine); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestBundleBehindALink: the link stays one, and one that leads nowhere is found before a run.
+func TestBundleBehindALink(t *testing.T) {
+	base := t.TempDir()
+	link, dir := filepath.Join(base, "latest"), filepath.Join(base, "disk", "report")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.Symlink(dir, link)); err != nil {
+		t.Skip(err) // not every system lets everybody make links
+	}
+	for range 2 {
+		if err := errors.Join(Check(link), Write(link, mixed(t), nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if to, err := os.Readlink(link); err != nil || to != dir {
+		t.Errorf("%q, %v", to, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "envelope.json")); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(link); err == nil {
+		t.Error("a link to nothing was taken for a folder")
+	}
+	if err := Check(""); err == nil {
+		t.Error("no name was taken for a folder")
+	}
+}
