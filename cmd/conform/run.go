@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,6 +84,9 @@ func run(c *cobra.Command, f runFlags) error {
 	if err := report.Check(f.out); err != nil {
 		return usage("--out: %v", err)
 	}
+	// A reader that has seen enough (`conform run | head`) does not end the run: writing fails, and the report is made. The
+	// signal is only taken, never read; ignoring it would be inherited by plugins.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	stdout, stderr := c.OutOrStdout(), c.ErrOrStderr()
 	p := newProgress(stdout)
 	if f.asJSON {
@@ -96,11 +101,13 @@ func run(c *cobra.Command, f runFlags) error {
 	case err != nil:
 		return status{exitHarness, err}
 	}
-	if err := f.print(stdout, result); err != nil {
+	// The report first: whoever reads the output may be gone.
+	written := report.Write(f.out, result, nil)
+	if err := f.print(stdout, result); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return status{exitHarness, err}
 	}
-	if err := report.Write(f.out, result, nil); err != nil {
-		return status{exitHarness, fmt.Errorf("the report could not be written: %w", err)}
+	if written != nil {
+		return status{exitHarness, fmt.Errorf("the report could not be written: %w", written)}
 	}
 	if !f.asJSON {
 		fmt.Fprintf(stdout, "report: %s\n", filepath.Join(f.out, "summary.md"))
