@@ -268,6 +268,25 @@ Feature: A broken connection is mended without loss, and without hammering the s
     And the consumer has seen exactly: snapshot 5, snapshot 5, upsert 6
     And the consumer's records equal the feed's
 
+  @SESS-007 @virtual @process
+  Scenario: Another stream whose server looks at the number only
+    It even says that it goes on from there.
+
+    Given these faults:
+      | fault        | at           |
+      | blind-resume | connection 2 |
+    When the client follows the feed
+    And everything published has arrived
+    And the server starts another stream at 5
+    And the server has been asked 3 times
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    Then the fault blind-resume has struck
+    And request 3 asked for a snapshot
+    And the consumer has seen exactly: snapshot 5, snapshot 5, upsert 6
+    And the consumer's records equal the feed's
+
   @SESS-008 @virtual @process
   Scenario: The server asks not to be called again
     Given these faults:

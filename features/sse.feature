@@ -34,9 +34,9 @@ Feature: Bytes become events only as the standard says
   @SSE-002 @virtual @process
   Scenario Outline: The network cuts the bytes where it likes, lines end in <ends>
     Given these faults:
-      | fault   | at           | with           | and      |
-      | split   | connection 1 | bytes 1        |          |
-      | dialect | connection 1 | lineEnd <ends> | bom true |
+      | fault   | at           | with           | and       |
+      | split   | connection 1 | bytes 1        |           |
+      | dialect | connection 1 | lineEnd <ends> | perLine 1 |
     When the client follows the feed
     And everything published has arrived
     And 3 changes are published

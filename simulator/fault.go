@@ -39,7 +39,7 @@ var registry = []*Spec{
 	&gapFault, &duplicateFault, &lateFault, &staleSnapshotFault, &idReusedFault, &undecodableFault, &oversizeFault,
 	&conflictFault, &otherCursorFault, &noPositionFault, &mergeSnapshotFault,
 	&gapNoticeFault, &authorizationEndedFault, &insertFault,
-	&cursorExpiredFault, &resumeUnsupportedFault, &resumedFalseFault, &lyingResumeFault, &headBehindFault, &noAnswerFault, &ignorePositionFault,
+	&cursorExpiredFault, &resumeUnsupportedFault, &resumedFalseFault, &lyingResumeFault, &blindResumeFault, &headBehindFault, &noAnswerFault, &ignorePositionFault,
 	&statusFault, &redirectFault, &mediaTypeFault, &credentialRequiredFault, &revokeFault, &unansweredFault,
 	&silenceFault, &cutFault, &dripFault, &splitFault, &dialectFault,
 	&trimFault, &restartFault,

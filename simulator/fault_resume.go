@@ -88,6 +88,24 @@ func (l lyingResume) answer(a *answer) bool {
 	return true
 }
 
+var blindResumeFault = Spec{
+	Name:  "blind-resume",
+	Doc:   "vouches for a position by its number alone, also for one of another stream epoch",
+	At:    onResume,
+	build: func(args) any { return blindResume{} },
+}
+
+type blindResume struct{}
+
+func (blindResume) answer(a *answer) bool {
+	if a.how != "rejected" || a.req.position < 0 || a.req.position > a.head {
+		return false
+	}
+	a.resumed, a.rejected, a.how = "true", "", "resumed"
+	a.stream.snapshot, a.stream.next = false, a.req.position+1
+	return true
+}
+
 var headBehindFault = Spec{
 	Name:   "head-behind",
 	Doc:    "names a head below the position in the connected frame",

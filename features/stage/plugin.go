@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/conform-dev/conform/core/host"
 	"github.com/conform-dev/conform/core/trace"
@@ -21,10 +22,13 @@ func (p *process) launch(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.Unsetenv(canaryVariable)
-	command := p.opt.Plugin
+	command, err := program(p.opt.Plugin, p.setup.Plugin)
+	if err != nil {
+		return err
+	}
 	command.OnEvent = p.heard
 	if p.plugin, err = host.Start(ctx, command); err != nil {
-		return err
+		return p.unstarted(err)
 	}
 	r := trace.New(trace.Plugin, trace.PluginMeasured)
 	r.Args = map[string]string{"environment-canary": environment(p.plugin.PID())}
@@ -43,6 +47,9 @@ func (p *process) heard(e host.Event) {
 	r.Detail = e.Status
 	if e.Detail != "" {
 		r.Detail = e.Detail
+	}
+	if e.Kind == host.Refused {
+		r.Detail, _, _ = strings.Cut(r.Detail, " (it printed") // what follows may hold the name of its run directory
 	}
 	if e.PID != 0 {
 		r.Args = map[string]string{"pid": strconv.Itoa(e.PID)}

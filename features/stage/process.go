@@ -39,6 +39,7 @@ type process struct {
 	store     *store
 	consumer  *consumer
 	renewals  atomic.Int32 // of the client's credential
+	missing   bool         // the transport's program was refused, as it should be
 	elsewhere *elsewhere   // nil unless a redirect leads there
 	client    *subscription.Subscription
 }
@@ -58,9 +59,11 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	if err := p.launch(ctx); err != nil {
 		return err
 	}
-	d, err := p.plugin.Describe(ctx)
-	if err != nil {
-		return err
+	d := transport.Descriptor{Name: p.opt.Plugin.Name} // of a program that was refused nothing else is known
+	if !p.missing {
+		if d, err = p.transport().Describe(ctx); err != nil {
+			return err
+		}
 	}
 	r := trace.New(trace.Stage, trace.StageSetup)
 	r.Args = s.Args(d)
@@ -97,8 +100,23 @@ func (p *process) Follow(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	p.client, err = subscription.Open(context.WithoutCancel(ctx), p.plugin, p.consumer.apply, p.options()...)
+	if p.missing {
+		return nil // there is nothing that could be opened
+	}
+	p.client, err = subscription.Open(context.WithoutCancel(ctx), p.transport(), p.consumer.apply, p.options()...)
+	if r, ok := world.Refusal(err); ok {
+		p.book.add(r)
+		return nil
+	}
 	return err
+}
+
+// transport is the plugin as the client is told it.
+func (p *process) transport() transport.Transport {
+	if p.setup.Client.Claims == "" {
+		return p.plugin
+	}
+	return claimed{p.plugin, &p.setup.Client}
 }
 
 func (p *process) options() []subscription.Option {

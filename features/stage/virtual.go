@@ -47,7 +47,19 @@ func (v *virtual) do(verb world.Verb, n int64) error {
 	return v.world.Do(world.Action{Verb: verb, N: n})
 }
 
-func (v *virtual) Follow(context.Context) error           { return v.do(world.Follow, 0) }
+// Follow starts a client, when the one before it is over; one that does not end is late, and left behind.
+func (v *virtual) Follow(ctx context.Context) error {
+	if err := v.until(ctx, "the client to end", func() bool { return !v.world.Running() }); err != nil {
+		return err
+	}
+	if v.world.Running() {
+		if err := v.do(world.Leave, 0); err != nil {
+			return err
+		}
+	}
+	return v.do(world.Follow, 0)
+}
+
 func (v *virtual) Publish(_ context.Context, n int) error { return v.do(world.Publish, int64(n)) }
 func (v *virtual) Trim(_ context.Context, keep int) error { return v.do(world.Trim, int64(keep)) }
 

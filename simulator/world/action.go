@@ -100,6 +100,9 @@ func (w *World) act(a Action) error {
 	return nil
 }
 
+// Running says whether there is a client that is not over.
+func (w *World) Running() bool { return w.client != nil && !w.client.over }
+
 // Blocked says whether the consumer stands still.
 func (w *World) Blocked() bool { return w.consumer.held != nil }
 

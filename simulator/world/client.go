@@ -37,8 +37,12 @@ type client struct {
 
 // open starts a client.
 func (w *World) open() error {
-	if w.client != nil && !w.client.over {
+	if w.Running() {
 		return errors.New("the client is running")
+	}
+	d := w.setup.Client.Claimed(sse.Describe())
+	if err := d.CheckOptions(w.setup.Client.Options); err != nil {
+		return w.refused(err)
 	}
 	c := &client{w: w, machine: sse.NewMachine()}
 	c.rec = drive.NewRecorder(w.record)
@@ -54,8 +58,8 @@ func (w *World) open() error {
 	}
 	policy := w.setup.Client.Policy(w.drawJitter)
 	policy.SourceVersion = c.ctx.SourceVersion
-	if policy, err = drive.Policy(sse.Describe(), policy, !w.setup.NoStore); err != nil {
-		return err
+	if policy, err = drive.Policy(d, policy, !w.setup.NoStore); err != nil {
+		return w.refused(err)
 	}
 	if c.s, err = session.New(g, policy); err != nil {
 		return err
@@ -67,6 +71,16 @@ func (w *World) open() error {
 	c.rec.Started(w.clock(), start, g)
 	c.s.Open(w.clock())
 	c.drain()
+	return nil
+}
+
+// refused writes down why a client was not opened; another error is handed on.
+func (w *World) refused(err error) error {
+	r, ok := Refusal(err)
+	if !ok {
+		return err
+	}
+	w.record(r)
 	return nil
 }
 

@@ -3,6 +3,8 @@ package world
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +30,7 @@ type Setup struct {
 	Stored    *Stored      `json:"stored,omitempty"` // what the store holds at the start
 	NoStore   bool         `json:"noStore,omitempty"`
 	Broken    bool         `json:"broken,omitempty"`  // nothing can be written below the shipped store
+	Plugin    string       `json:"plugin,omitempty"`  // what is wrong with the transport's program: one of Programs; process lane
 	Checked   bool         `json:"checked,omitempty"` // the server checks credentials: it takes that of CredentialAfter(0), then (1)
 	Client    ClientConfig `json:"client"`
 }
@@ -62,6 +65,7 @@ type ClientConfig struct {
 	Attempts   int               `json:"attempts,omitempty"`
 	Jitter     *int              `json:"jitter,omitempty"` // fixed, in permille; nil takes the schedule's
 	Options    map[string]string `json:"options,omitempty"`
+	Claims     string            `json:"claims,omitempty"`  // what the transport's descriptor leaves out; see Claimed
 	Renewed    string            `json:"renewed,omitempty"` // authorization scope of a renewed credential; empty: the same
 }
 
@@ -112,7 +116,7 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Options[option] = value
 		return nil
 	}
-	known := []string{"pacing", "mode", "changes", "expiry", "heartbeat", "jitter", "store", "credentials", "renewed credential"}
+	known := []string{"pacing", "mode", "changes", "expiry", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
 	for _, n := range numbers {
 		known = append(known, n.name)
 		if n.name == name {
@@ -135,6 +139,16 @@ func (s *Setup) Set(name, value string) error {
 			return fmt.Errorf("credentials: %q is not checked", value)
 		}
 		s.Checked = true
+	case "claims":
+		if claims[value] == nil {
+			return fmt.Errorf("claims: %q is none of %s", value, strings.Join(slices.Sorted(maps.Keys(claims)), ", "))
+		}
+		s.Client.Claims = value
+	case "plugin":
+		if !slices.Contains(Programs, value) {
+			return fmt.Errorf("plugin: %q is none of %s", value, strings.Join(Programs, ", "))
+		}
+		s.Plugin = value
 	case "renewed credential":
 		s.Client.Renewed = value
 	case "mode":

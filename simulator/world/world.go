@@ -67,7 +67,7 @@ func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
 	}
 	w.store.init(&w.setup)
 	r := trace.New(trace.Stage, trace.StageSetup)
-	r.Args = setup.Args(sse.Describe())
+	r.Args = setup.Args(setup.Client.Claimed(sse.Describe()))
 	w.record(r)
 	if setup.LeadsAway() {
 		w.record(CrossedRecord(0))
