@@ -102,6 +102,19 @@ func (g *Gate) commit(now int64) {
 	g.finish(Applied, event.None)
 }
 
+// Candidate is the position that the gate will hold if the event that the consumer has now is accepted. ok is false if the
+// consumer has none, or one that was superseded: then no position comes of it.
+func (g *Gate) Candidate() (pos event.Position, ok bool) {
+	if g.stage != applying || g.stale {
+		return event.NoPosition, false
+	}
+	ev := &g.at(0).ev
+	if ev.Replaces() {
+		return ev.Pos, true
+	}
+	return overlay(g.held.Pos, &ev.Pos), true
+}
+
 // overlay is old with what an accepted delta carries on top (D-03).
 func overlay(old event.Position, on *event.Position) event.Position {
 	old.Seq = on.Seq

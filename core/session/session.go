@@ -177,6 +177,14 @@ func (s *Session) State() gate.State { return s.g.State() }
 // Held is the accepted position; ok is false while there is none.
 func (s *Session) Held() (gate.Held, bool) { return s.g.Held() }
 
+// Candidate is gate.Candidate; ok is false as well while the server has taken its position back (D-43, see Due.Withhold).
+func (s *Session) Candidate() (pos event.Position, ok bool) {
+	if s.cleared {
+		return event.NoPosition, false
+	}
+	return s.g.Candidate()
+}
+
 // RecentIDs copies the gate's event ids, oldest first.
 func (s *Session) RecentIDs() []string { return s.g.RecentIDs() }
 

@@ -45,6 +45,7 @@ type config struct {
 	from     *checkpoint.Checkpoint
 	store    store.Store
 	saveIDs  bool
+	offer    bool // hand the consumer candidates
 	source   CredentialSource
 	headers  HeaderSource
 	tls      TLSSource
@@ -164,7 +165,7 @@ func configure(opts []Option) (*config, error) {
 		return nil, err
 	}
 	if c.scope == nil {
-		if c.store != nil || c.from != nil {
+		if c.store != nil || c.from != nil || c.offer {
 			return nil, errors.New("subscription: a store or a checkpoint needs a context (WithContext)")
 		}
 		return c, nil

@@ -50,6 +50,7 @@ type Subscription struct {
 	workCtx    context.Context // of what runs; nil when a new one is needed
 	workCancel context.CancelFunc
 	forgetting chan struct{} // closed when the store has forgotten; nil if it never had to
+	applying   chan struct{} // closed when the consumer has let go of the last candidate; nil without candidates
 
 	contained atomic.Uint64 // panics of observer and telemetry
 

@@ -24,6 +24,9 @@ type job struct {
 	seq      event.Seq
 	withhold bool
 	after    chan struct{} // closed before the job may start; nil if nothing is in the way
+
+	candidate *checkpoint.Checkpoint // beside apply, for a consumer that keeps it itself
+	done      chan struct{}          // closed when an apply with candidates is over; nil without them
 }
 
 // dispatch hands the owed job to the worker. At most one is owed, so the send never blocks.
@@ -35,6 +38,9 @@ func (s *Subscription) dispatch(due *session.Due) {
 		s.workCtx, s.workCancel = context.WithCancel(s.base)
 	}
 	j := job{ctx: s.workCtx, apply: due.Apply}
+	if due.Apply != nil && s.cfg.offer {
+		s.offer(&j)
+	}
 	if due.Save != nil {
 		j.withhold, j.after, j.seq = due.Withhold, s.forgetting, due.Save.Pos.Seq
 		j.save = s.checkpoint(*due.Save)
@@ -44,14 +50,19 @@ func (s *Subscription) dispatch(due *session.Due) {
 
 // checkpoint dates and binds a position to what is in force now (D-33, D-41).
 func (s *Subscription) checkpoint(h gate.Held) *checkpoint.Checkpoint {
-	scope := *s.scope
-	scope.SourceVersion = s.ses.SourceVersion()
 	var ids []string
 	if s.cfg.saveIDs {
 		ids = s.ses.RecentIDs()
 	}
-	c := drive.Checkpoint(scope, h, ids)
+	c := drive.Checkpoint(s.bound(), h, ids)
 	return &c
+}
+
+// bound is what positions that are accepted now belong to.
+func (s *Subscription) bound() checkpoint.Context {
+	scope := *s.scope
+	scope.SourceVersion = s.ses.SourceVersion()
+	return scope
 }
 
 // worker runs the consumer and the store's saves, one after the other.
@@ -90,7 +101,14 @@ func (s *Subscription) run(j job) {
 		err = errGivenUp // the gate drops the result; its caller's code need not run
 	case j.apply != nil:
 		ev := *j.apply // the gate's own copy is not for strangers
-		err = s.apply(j.ctx, &ev)
+		ctx := j.ctx
+		if j.done != nil {
+			if ctx, err = s.hold(&j); err != nil {
+				return
+			}
+			err = errExited
+		}
+		err = s.apply(ctx, &ev)
 	case j.withhold:
 		err = nil
 	default:
@@ -102,9 +120,14 @@ func (s *Subscription) run(j job) {
 }
 
 func (s *Subscription) result(j job, err error) {
+	if j.done != nil {
+		close(j.done)
+	}
 	var wall int64
 	var clock error
-	if j.apply != nil && err == nil {
+	if undated := (*dateError)(nil); errors.As(err, &undated) {
+		err, clock = nil, undated.cause
+	} else if j.apply != nil && err == nil {
 		wall, clock = s.wall()
 	}
 	s.mu.Lock()
@@ -141,13 +164,16 @@ func (s *Subscription) wall() (ms int64, err error) {
 // no save is running. A store that cannot forget would bring a dead position back after a restart, so that ends the
 // subscription like a save that failed.
 func (s *Subscription) forget() {
-	done, before := make(chan struct{}), s.forgetting
+	done, before, running := make(chan struct{}), s.forgetting, s.applying
 	s.forgetting = done
 	scope := *s.scope
 	s.running.Go(func() {
 		defer close(done)
 		if before != nil {
 			<-before
+		}
+		if running != nil { // its consumer may still keep the position that is to go
+			<-running
 		}
 		ctx, cancel := context.WithTimeout(s.base, forgetTimeout)
 		defer cancel()
