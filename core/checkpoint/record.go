@@ -149,25 +149,33 @@ func (r *Record) Open(ctx Context) (Checkpoint, event.Reason) {
 	return c, event.Compatible
 }
 
-// RecordText is one string of a record that came from outside, and the path of its member.
-type RecordText struct {
-	Path  string
-	Value string
+// Screen looks at the texts of a record before it is written, in the contract's order (facts 4.3), until one may not be
+// stored, and says at which member that was. A record with no such text is Accepted. What the record has only as a digest,
+// or as a number, is not looked at.
+func (r *Record) Screen() (path string, v Verdict) {
+	for _, m := range r.shown() {
+		if v := Screen(m.value); v != Accepted {
+			return m.path, v
+		}
+	}
+	return "", Accepted
 }
 
-// Texts lists the strings that a screen looks at before a record is written, in the contract's order (facts 4.3).
-// Positions that are absent are left out.
-func (r *Record) Texts() []RecordText {
-	out := []RecordText{
+// recordMember is a text of a record that came from outside, and the path of its member.
+type recordMember struct {
+	path  string
+	value string
+}
+
+func (r *Record) shown() []recordMember {
+	out := []recordMember{
 		{"sourceId", r.SourceID},
 		{"queryFingerprint", r.QueryFingerprint},
 		{"sourceVersion", r.SourceVersion},
 		{"schemaVersion", r.SchemaVersion},
 	}
 	for _, m := range positions(&r.Resume) {
-		if *m.value != "" {
-			out = append(out, RecordText{"resume." + m.name, *m.value})
-		}
+		out = append(out, recordMember{"resume." + m.name, *m.value})
 	}
 	return out
 }

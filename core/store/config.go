@@ -26,9 +26,6 @@ type Config struct {
 	MaxRecords   int              // scopes kept, default DefaultMaxRecords
 	Now          func() int64     // unix milliseconds, default the wall clock; may panic (D-24)
 	OnDiagnostic func(Diagnostic) // called without a lock held; may panic (D-24)
-	// Refuse looks at each string before it is written, with the path of its member, and gives a reason for people why
-	// it must not be kept, or "". The whole checkpoint is then not written. Nil keeps everything.
-	Refuse func(path, value string) string
 }
 
 // withDefaults checks the limits. A setting above its ceiling is refused, never clamped (D-13).

@@ -35,10 +35,11 @@ func (k *Keeper) Over(under Storage) *Keeper {
 	return &Keeper{under: under, cfg: k.cfg, contained: k.contained}
 }
 
-// Contained counts panics of the clock, the diagnostics callback and the screen that were caught (D-24).
+// Contained counts panics of the clock, the diagnostics callback and the storage that were caught (D-24).
 func (k *Keeper) Contained() uint64 { return k.contained.Load() }
 
-// Save writes c's record (facts 4.3). It always returns nil: see Store.
+// Save writes c's record, or, when the screen refuses one of its texts, deletes the one before it (facts 4.3, D-21). It always
+// returns nil: see Store.
 func (k *Keeper) Save(ctx context.Context, c checkpoint.Checkpoint) error {
 	if ctx.Err() != nil {
 		return nil
@@ -48,10 +49,10 @@ func (k *Keeper) Save(ctx context.Context, c checkpoint.Checkpoint) error {
 		k.report(NewDiagnostic(Saving, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the checkpoint is not valid", err))
 		return nil
 	}
-	if path, why := k.screen(&rec); why != "" {
-		k.report(NewDiagnostic(Saving, CredentialScreened, rec.Key, path+": "+why, nil))
+	if path, v := rec.Screen(); v != checkpoint.Accepted {
+		k.report(NewDiagnostic(Saving, CredentialScreened, rec.Key, path+" must not be stored", nil))
 		// The older record goes as well: the next load is a snapshot, as the seed says (D-21).
-		if err := k.under.Remove(ctx, rec.Key, nil); err != nil {
+		if err := k.try(func() error { return k.under.Remove(ctx, rec.Key, nil) }); err != nil {
 			k.report(NewDiagnostic(Saving, StorageFailed, rec.Key, "the older record could not be removed", err))
 		}
 		return nil
@@ -64,28 +65,12 @@ func (k *Keeper) Save(ctx context.Context, c checkpoint.Checkpoint) error {
 	rec.ObservedAt = now
 	doc, err := rec.JSON()
 	if err == nil {
-		err = k.under.Write(ctx, rec.Key, doc, k.cfg.MaxRecords)
+		err = k.try(func() error { return k.under.Write(ctx, rec.Key, doc, k.cfg.MaxRecords) })
 	}
 	if err != nil && ctx.Err() == nil {
 		k.report(NewDiagnostic(Saving, StorageFailed, rec.Key, "the record was not written", err))
 	}
 	return nil
-}
-
-// screen asks Config.Refuse about every string that would be kept, in the contract's order, until one is refused. A
-// screen that panics has refused.
-func (k *Keeper) screen(rec *checkpoint.Record) (path, why string) {
-	if k.cfg.Refuse == nil {
-		return "", ""
-	}
-	for _, m := range rec.Texts() {
-		why := "the screen failed"
-		k.contain(func() { why = k.cfg.Refuse(m.Path, m.Value) })
-		if why != "" {
-			return m.Path, why
-		}
-	}
-	return "", ""
 }
 
 // Load reads the scope's record and trusts nothing about it (facts 4.4). What is unfit is deleted, reported and answered
@@ -99,7 +84,8 @@ func (k *Keeper) Load(ctx context.Context, scope checkpoint.Context) Answer {
 		k.report(NewDiagnostic(Loading, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the context is not valid", err))
 		return Answer{}
 	}
-	doc, err := k.under.Read(ctx, key)
+	var doc []byte
+	err = k.try(func() (err error) { doc, err = k.under.Read(ctx, key); return err })
 	switch {
 	case ctx.Err() != nil:
 		return Answer{}
@@ -113,7 +99,7 @@ func (k *Keeper) Load(ctx context.Context, scope checkpoint.Context) Answer {
 	if flaw == nil {
 		return Answer{Found: checkpoint.Stored, Checkpoint: found}
 	}
-	_ = k.under.Remove(ctx, key, doc) // a record that stays is judged again by the next load
+	_ = k.try(func() error { return k.under.Remove(ctx, key, doc) }) // a record that stays is judged again by the next load
 	d := NewDiagnostic(Loading, flaw.trouble, key, flaw.message, flaw.cause)
 	k.report(d)
 	return Answer{Found: checkpoint.Discarded, Reason: d.Err.Reason, Detail: flaw.detail}
@@ -167,30 +153,6 @@ func (k *Keeper) expired(savedAt int64) *flaw {
 	return nil
 }
 
-// Records gives every record that has the shape of one, the least recently written first. What else lies in the storage
-// is left alone and passed over. Positions in it are as they are stored: do not print them.
-func (k *Keeper) Records(ctx context.Context) ([]checkpoint.Record, error) {
-	docs, err := k.under.List(ctx)
-	if err != nil {
-		return nil, &event.ResumeError{Reason: event.CheckpointLoadFailed, Message: "the records could not be listed", Cause: err}
-	}
-	out := make([]checkpoint.Record, 0, len(docs))
-	for _, doc := range docs {
-		if rec, err := checkpoint.DecodeRecord(doc); err == nil {
-			out = append(out, rec)
-		}
-	}
-	return out, nil
-}
-
-// Clear deletes every record, and everything else that lies in the storage.
-func (k *Keeper) Clear(ctx context.Context) error {
-	if err := k.under.Clear(ctx); err != nil {
-		return &event.ResumeError{Reason: event.CheckpointSaveFailed, Message: "the records could not be removed", Cause: err}
-	}
-	return nil
-}
-
 // Forget deletes the scope's record.
 func (k *Keeper) Forget(ctx context.Context, scope checkpoint.Context) error {
 	if ctx.Err() != nil {
@@ -200,31 +162,8 @@ func (k *Keeper) Forget(ctx context.Context, scope checkpoint.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := k.under.Remove(ctx, key, nil); err != nil && ctx.Err() == nil {
+	if err := k.try(func() error { return k.under.Remove(ctx, key, nil) }); err != nil && ctx.Err() == nil {
 		return &event.ResumeError{Reason: event.CheckpointSaveFailed, Message: "the record could not be removed", Cause: err}
 	}
 	return nil
-}
-
-func (k *Keeper) now() (ms int64, ok bool) {
-	ok = k.contain(func() { ms = k.cfg.Now() })
-	return ms, ok && checkpoint.ValidTime(ms)
-}
-
-func (k *Keeper) report(d Diagnostic) {
-	if k.cfg.OnDiagnostic != nil {
-		k.contain(func() { k.cfg.OnDiagnostic(d) })
-	}
-}
-
-// contain runs a function of the caller's; a panic in it is counted and goes no further (D-24).
-func (k *Keeper) contain(f func()) (ok bool) {
-	defer func() {
-		if !ok {
-			recover()
-			k.contained.Add(1)
-		}
-	}()
-	f()
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,12 +100,81 @@ func TestFailingRemove(t *testing.T) {
 // TestScreenedWithFailingRemove: the older record that could not be removed is reported beside the refusal (D-21).
 func TestScreenedWithFailingRemove(t *testing.T) {
 	under := &broken{remove: errors.New("read only")}
-	k, heard := keep(t, under, store.Config{Refuse: func(string, string) string { return "no" }})
-	if err := k.Save(t.Context(), storetest.At(41, 1)); err != nil {
+	k, heard := keep(t, under, store.Config{})
+	c := storetest.At(41, 1)
+	c.Resume.Cursor = "Bearer x"
+	if err := k.Save(t.Context(), c); err != nil {
 		t.Errorf("save: %v", err)
 	}
 	if len(*heard) != 2 || (*heard)[0].Reason != store.CredentialScreened || (*heard)[1].Reason != store.StorageFailed {
 		t.Errorf("heard %+v", *heard)
+	}
+}
+
+// panicking is a storage in which every call panics, as a database does that finds its file corrupt.
+type panicking struct{}
+
+func (panicking) Read(context.Context, string) ([]byte, error)     { panic("stored secret") }
+func (panicking) Write(context.Context, string, []byte, int) error { panic("stored secret") }
+func (panicking) Remove(context.Context, string, []byte) error     { panic("stored secret") }
+func (panicking) List(context.Context) ([][]byte, error)           { panic("stored secret") }
+func (panicking) Clear(context.Context) error                      { panic("stored secret") }
+
+// TestPanickingStorage: a storage that panics is a storage that fails; what it said is not repeated.
+func TestPanickingStorage(t *testing.T) {
+	k, heard := keep(t, panicking{}, store.Config{})
+	if err := k.Save(t.Context(), storetest.At(41, 1)); err != nil {
+		t.Errorf("save: %v", err)
+	}
+	if a := k.Load(t.Context(), storetest.Scope()); a.Found != checkpoint.Nothing || a.Err != nil {
+		t.Errorf("load: %+v", a)
+	}
+	said := ""
+	for _, d := range *heard {
+		if d.Reason != store.StorageFailed {
+			t.Errorf("heard %+v", d)
+		}
+		said += fmt.Sprint(d.Err)
+	}
+	_, listed := k.Records(t.Context())
+	for what, err := range map[string]error{"forget": k.Forget(t.Context(), storetest.Scope()), "list": listed, "clear": k.Clear(t.Context())} {
+		if err == nil {
+			t.Errorf("%s: no error", what)
+		}
+		said += fmt.Sprint(err)
+	}
+	if strings.Contains(said, "secret") || len(*heard) != 2 || k.Contained() != 5 {
+		t.Errorf("%d heard, %d contained: %s", len(*heard), k.Contained(), said)
+	}
+}
+
+// TestFailingList: errors of a list and of a clear are the caller's, with a reason of the contract.
+func TestFailingList(t *testing.T) {
+	disk := errors.New("no disk")
+	k, heard := keep(t, &broken{read: disk, remove: disk}, store.Config{})
+	var r *event.ResumeError
+	if _, err := k.Records(t.Context()); !errors.As(err, &r) || r.Reason != event.CheckpointLoadFailed || !errors.Is(err, disk) {
+		t.Errorf("list: %v", err)
+	}
+	if err := k.Clear(t.Context()); !errors.As(err, &r) || r.Reason != event.CheckpointSaveFailed || !errors.Is(err, disk) {
+		t.Errorf("clear: %v", err)
+	}
+	if len(*heard) != 0 {
+		t.Errorf("heard %+v", *heard)
+	}
+}
+
+// TestOver: the same store over a view of its storage has the same settings, and counts in the same place.
+func TestOver(t *testing.T) {
+	k, heard := keep(t, &broken{}, store.Config{})
+	view := &broken{doc: []byte("{}")}
+	over := k.Over(view)
+	if a := over.Load(t.Context(), storetest.Scope()); a.Found != checkpoint.Discarded || view.calls != 2 || len(*heard) != 1 {
+		t.Errorf("%v, %d calls, heard %+v", a.Found, view.calls, *heard)
+	}
+	k.Over(panicking{}).Load(t.Context(), storetest.Scope())
+	if k.Contained() != 1 || over.Contained() != 1 {
+		t.Errorf("%d and %d contained", k.Contained(), over.Contained())
 	}
 }
 

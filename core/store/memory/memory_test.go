@@ -1,67 +1,42 @@
 package memory
 
 import (
+	"container/list"
 	"testing"
 
 	"github.com/conform-dev/conform/core/store"
 	"github.com/conform-dev/conform/core/store/storetest"
 )
 
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store {
-		s, err := New(store.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+func TestStorage(t *testing.T) {
+	storetest.Storage(t, func(t *testing.T) store.Storage {
+		s := &storage{at: map[string]*list.Element{}}
+		t.Cleanup(func() {
+			if s.order.Len() != len(s.at) {
+				t.Errorf("%d documents, %d by key", s.order.Len(), len(s.at))
+			}
+		})
 		return s
 	})
 }
 
-func TestShipped(t *testing.T) {
-	storetest.Shipped(t, storetest.Kept{
-		Open: func(t *testing.T, cfg store.Config) (store.Store, error) {
-			s, err := New(cfg)
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		},
-		Plant: func(t *testing.T, s store.Store, key string, doc []byte) {
-			if err := s.(*Store).under.Write(t.Context(), key, doc, 1); err != nil {
-				t.Fatal(err)
-			}
-		},
-		Dump: func(t *testing.T, s store.Store) [][]byte {
-			var out [][]byte
-			m := s.(*Store)
-			for e := m.under.order.Front(); e != nil; e = e.Next() {
-				out = append(out, e.Value.(document).text)
-			}
-			if m.Len() != len(out) || len(m.under.at) != len(out) {
-				t.Fatalf("%d documents, %d by key", len(out), len(m.under.at))
-			}
-			return out
-		},
-	})
-}
-
-// TestRemoveOnlyWhatWasRead: a load that finds an old record unfit must not delete the newer one that a save put in its
-// place meanwhile.
-func TestRemoveOnlyWhatWasRead(t *testing.T) {
-	s, err := New(store.Config{})
+// TestNew: the constructor passes the settings on, and Len counts.
+func TestNew(t *testing.T) {
+	if _, err := New(store.Config{MaxRecords: store.CeilingMaxRecords + 1}); err == nil {
+		t.Error("a setting above its ceiling is accepted")
+	}
+	s, err := New(store.Config{MaxRecords: 1, Now: func() int64 { return 5 }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, u := t.Context(), s.under
-	u.Write(ctx, "k", []byte("old"), 9)
-	read, _ := u.Read(ctx, "k")
-	u.Write(ctx, "k", []byte("new"), 9)
-	u.Remove(ctx, "k", read)
-	if doc, _ := u.Read(ctx, "k"); string(doc) != "new" {
-		t.Errorf("got %q", doc)
+	for _, source := range []string{"a", "b"} {
+		c := storetest.At(1, 5)
+		c.Context.SourceID = source
+		if err := s.Save(t.Context(), c); err != nil || s.Len() != 1 {
+			t.Errorf("%d records, %v", s.Len(), err)
+		}
 	}
-	u.Remove(ctx, "k", nil)
-	if doc, _ := u.Read(ctx, "k"); doc != nil || s.Len() != 0 {
-		t.Errorf("got %q, %d records", doc, s.Len())
+	if err := s.Clear(t.Context()); err != nil || s.Len() != 0 {
+		t.Errorf("%d records, %v", s.Len(), err)
 	}
 }
