@@ -93,6 +93,7 @@ var Selectors = map[string]string{
 
 // ThirdParty says which room may import which module from elsewhere, and why.
 var ThirdParty = []struct{ Room, Import, Why string }{
+	{"core/store", "go.etcd.io/bbolt", "durable checkpoints"},
 	{"core/plugin", "github.com/hashicorp/go-plugin", "the process boundary"},
 	{"core/plugin", "github.com/hashicorp/go-hclog", "go-plugin's log type"},
 	{"core/plugin", "google.golang.org/grpc", "its wire"},
