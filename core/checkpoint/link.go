@@ -42,8 +42,8 @@ func holdsUser(form string) bool {
 type absolute struct{ user, query, fragment bool }
 
 // parseURL recognises an absolute URL without a base, as the URL Standard (WHATWG) does. Where that standard needs tables
-// or repairs what is odd, the text counts as no URL: hosts that are not ASCII or have an xn-- label, and IPv4 in other
-// notations than four decimal numbers. In the screen that is always the strict side, since what is no URL is refused for
+// or repairs what is odd, the text counts as no URL: hosts that are not ASCII, are percent-coded or have an xn-- label, IPv4
+// in other notations than four decimal numbers, files on a drive or with an `@`. In the screen that is always the strict side, since what is no URL is refused for
 // every `?`, `#` and `@` in it.
 func parseURL(text string) (u absolute, ok bool) {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
@@ -63,8 +63,7 @@ func parseURL(text string) (u absolute, ok bool) {
 		// Any number of slashes of either kind stands before the authority, none included.
 		authority, slashes = strings.TrimLeft(rest, `/\`), `/\`
 	case "file":
-		// A file has neither user nor port, and its host may be a drive. All that matters here is that no `@` hides in it.
-		return u, !strings.Contains(rest, "@")
+		return u, isFile(rest)
 	default:
 		special = false
 		if authority, ok = strings.CutPrefix(rest, "//"); !ok {
@@ -81,6 +80,19 @@ func parseURL(text string) (u absolute, ok bool) {
 		return u, ok && !special && !found && authority == ""
 	}
 	return u, ok && isHost(host, special)
+}
+
+// isFile says whether what follows `file:` is a path, or a host and a path. A drive in the place of the host is in doubt.
+func isFile(rest string) bool {
+	slash := func(c byte) bool { return c == '/' || c == '\\' }
+	if strings.Contains(rest, "@") || len(rest) < 2 || !slash(rest[0]) || !slash(rest[1]) {
+		return !strings.Contains(rest, "@")
+	}
+	host := rest[2:]
+	if end := strings.IndexAny(host, `/\`); end >= 0 {
+		host = host[:end]
+	}
+	return host == "" || isHost(host, true)
 }
 
 func isScheme(s string) bool {

@@ -93,7 +93,7 @@ func TestParseURL(t *testing.T) {
 		"https:///example.test": "", "a:": "", "a:b": "", "a+b-c.d1:x": "", "foo://": "", "foo:///x@y": "", "foo:/x@y": "",
 		" https://example.test/ ": "", "ht\ntps://example.test/": "", "https://1.2.3.4/": "", "https://[::1]:80/a": "",
 		"https://a..b/": "", "https://host:/": "", "https://host:65535/": "", "https://@host/": "", "https://:@host/": "",
-		"file:///a": "", "mailto:a@b": "", "https://host/@": "", "https://host/a?": "", "https://host/a#": "", "https://host?#": "",
+		"file:///a": "", "file:a": "", `file:\\host\a`: "", "mailto:a@b": "", "https://host/@": "", "https://host/a?": "", "https://host/a#": "", "https://host?#": "",
 
 		"https://u@host/": "user", "https://u:p@host/": "user", "https://:p@host/": "user", "https://a@b@host": "user",
 		"https:u@host": "user", "foo://u@host": "user", `https:/\u@host`: "user",
@@ -107,7 +107,7 @@ func TestParseURL(t *testing.T) {
 		"https://a%2fb/": none, "https://a|b/": none, "foo://a b": none, "foo://u@": none, "foo://:1": none,
 		// In doubt.
 		"https://exämple.test/": none, "https://xn--a/": none, "https://1.2.3/": none, "https://0x7f.1/": none, "https://256.1.1.1/": none,
-		"https://1.2.3.4./": none, "file://u@host/": none,
+		"https://1.2.3.4./": none, "file://u@host/": none, "file:///C:/@": none, "file://C:/a": none, "file://a b/": none, "https://%41/": none,
 	} {
 		got := none
 		if u, ok := parseURL(text); ok {
