@@ -47,7 +47,7 @@ Feature: A transport that dies takes nothing with it
     And the plugin was started 4 times
     And the consumer has seen exactly: snapshot 5
 
-  @PLUG-004 @virtual @process
+  @PLUG-004
   Scenario Outline: A transport claims <claims>
     It is found out from what the transport says of itself, before anything is opened.
 
@@ -59,12 +59,17 @@ Feature: A transport that dies takes nothing with it
     Then the server has seen exactly 0 requests
     And the consumer has seen exactly: nothing
 
+    @virtual
     Examples:
       | claims         |
-      | no order       |
       | no baseline    |
-      | no resume      |
       | nobody vouches |
+
+    @virtual @process
+    Examples:
+      | claims    |
+      | no order  |
+      | no resume |
 
   @PLUG-004 @virtual @process
   Scenario: A transport that cannot resume, for an application that keeps no positions
@@ -111,7 +116,7 @@ Feature: A transport that dies takes nothing with it
     And the server has seen 1 request
     And the consumer's records equal the feed's
 
-  @PLUG-007 @virtual @process
+  @PLUG-007
   Scenario Outline: A setting of the transport that is <wrong>
     Given these settings:
       | setting         | value   |
@@ -120,8 +125,13 @@ Feature: A transport that dies takes nothing with it
     Then the server has seen exactly 0 requests
     And the consumer has seen exactly: nothing
 
+    @virtual
+    Examples:
+      | wrong         | option       | value |
+      | unknown       | maxEventByte | 4096  |
+      | no word of it | resumeBy     | magic |
+
+    @virtual @process
     Examples:
       | wrong             | option        | value    |
       | above its ceiling | maxEventBytes | 67108865 |
-      | unknown           | maxEventByte  | 4096     |
-      | no word of it     | resumeBy      | magic    |
