@@ -457,7 +457,7 @@ Feature: A broken connection is mended without loss, and without hammering the s
       | 100    | 5,500 |
       | 500    | 7,500 |
 
-  @SESS-015 @virtual @process
+  @SESS-015 @virtual
   Scenario Outline: The server says no with <status>
     It will say no the next time as well.
 
@@ -472,13 +472,17 @@ Feature: A broken connection is mended without loss, and without hammering the s
     And the server has seen 1 request
     And the consumer has seen exactly: nothing
 
+    @process
+    Examples:
+      | status |
+      | 403    |
+
     Examples:
       | status |
       | 400    |
-      | 403    |
       | 404    |
 
-  @SESS-016 @virtual @process
+  @SESS-016 @virtual
   Scenario Outline: A server or a proxy on the way is ill: <fault>, <with>
     It is over soon, mostly. Nobody should have to load everything again because of it.
 
@@ -502,12 +506,16 @@ Feature: A broken connection is mended without loss, and without hammering the s
     And the gate has counted 0 gaps
     And the consumer's records equal the feed's
 
+    @process
     Examples:
       | fault      | with       |
       | status     | code 500   |
-      | status     | code 504   |
       | unanswered | then reset |
-      | unanswered | then cut   |
+
+    Examples:
+      | fault      | with     |
+      | status     | code 504 |
+      | unanswered | then cut |
 
   @SESS-017 @virtual @process
   Scenario: Enough is enough
