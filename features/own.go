@@ -1,6 +1,8 @@
 package features
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,12 +20,15 @@ import (
 const (
 	MaxOwnFiles = 1000
 	MaxOwnBytes = 1 << 20 // one file
+	// MaxOwnLine bounds a line: the parser reads no longer ones, and panics over them.
+	MaxOwnLine = bufio.MaxScanTokenSize - 1
 )
 
 // Own lists the scenarios of a user's feature files: every *.feature file in dir and its folders. They need no tags: one
 // that names no wire runs on every wire, one that names no lane in the virtual and the process lane, and any other tag is
 // the user's. An error names the file, and the line where there is one: a file that does not parse, a scenario without a
-// step, no scenario at all, more than MaxOwnFiles, a file above MaxOwnBytes.
+// step, no scenario at all, more than MaxOwnFiles, a file above MaxOwnBytes, a line above
+// MaxOwnLine.
 func Own(dir fs.FS) ([]Scenario, error) {
 	all, err := listAs(dir, parseOwn)
 	if err != nil {
@@ -82,8 +87,16 @@ func sources(dir fs.FS) (map[string][]byte, error) {
 		} else if info.Size() > MaxOwnBytes {
 			return fmt.Errorf("%s: %d bytes, limit %d", path, info.Size(), MaxOwnBytes)
 		}
-		out[path], err = fs.ReadFile(dir, path)
-		return err
+		if out[path], err = fs.ReadFile(dir, path); err != nil {
+			return err
+		}
+		n := 0
+		for line := range bytes.Lines(out[path]) {
+			if n++; len(line) > MaxOwnLine {
+				return fmt.Errorf("%s:%d: a line of %d bytes, limit %d", path, n, len(line), MaxOwnLine)
+			}
+		}
+		return nil
 	})
 	return out, err
 }
