@@ -313,3 +313,19 @@ func TestMarkdown(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestMostSecrets: a redactor knows MaxSecrets secrets, the last of them too; one more is not taken.
+func TestMostSecrets(t *testing.T) {
+	name := func(i int) string { return fmt.Sprintf("secret-number-%08d", i) }
+	var all []string
+	for i := range MaxSecrets + 1 {
+		all = append(all, name(i))
+	}
+	red := NewRedactor(all...)
+	if got := red.Text(name(MaxSecrets - 1)); got != Redacted {
+		t.Errorf("%q", got)
+	}
+	if red.known != MaxSecrets || MaxSecrets != 10000 {
+		t.Errorf("%d secrets are known of %d", red.known, MaxSecrets)
+	}
+}
