@@ -1,6 +1,7 @@
 package features
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ import (
 // subject makes several waits of stage.Patience run out.
 const DefaultTimeout = 20 * time.Second
 
+// MaxParallel bounds Options.Parallel: a scenario of the process lane is a plugin, a server and their sockets.
+const MaxParallel = 16
+
 // Options says what Run runs.
 type Options struct {
 	Own     fs.FS               // a user's feature files; nil runs the shipped ones
@@ -34,7 +38,9 @@ type Options struct {
 	Seed    uint64        // makes the schedule of every scenario (law 2)
 	Timeout time.Duration // per scenario, in real time; DefaultTimeout
 	Plugin  host.Command  // how the transport's process is started: process lane
-	// Progress, if set, is told of every scenario when it begins (nil run) and when it is over.
+	// Parallel is how many scenarios are played at once: 1, at most MaxParallel. They share nothing but the machine.
+	Parallel int
+	// Progress, if set, is told of every scenario when it begins (nil run) and when it is over, one call at a time.
 	Progress func(Scenario, *ScenarioRun)
 }
 
@@ -55,8 +61,8 @@ type ScenarioRun struct {
 // running keeps suites apart: godog keeps state of a run in the environment of the process.
 var running sync.Mutex
 
-// Run runs the scenarios of one lane one after the other and returns one run for each that began. When ctx ends it
-// returns those that are done, and ctx's error. Any other error is a harness that could not run at all.
+// Run runs the scenarios of one lane and returns one run for each that is over, in the order of their files and lines. When
+// ctx ends it returns those that are done, and ctx's error. Any other error is a harness that could not run at all.
 func Run(ctx context.Context, opt Options) ([]ScenarioRun, error) {
 	if opt.Own != nil {
 		return runFrom(ctx, opt.Own, parseOwn, opt)
@@ -71,6 +77,12 @@ func runFrom(ctx context.Context, from fs.FS, read reader, opt Options) ([]Scena
 	}
 	if opt.Timeout == 0 {
 		opt.Timeout = DefaultTimeout
+	}
+	if opt.Parallel == 0 {
+		opt.Parallel = 1
+	}
+	if opt.Parallel < 1 || opt.Parallel > MaxParallel {
+		return nil, fmt.Errorf("parallel: %d is not in 1 to %d", opt.Parallel, MaxParallel)
 	}
 	r := &runner{opt: opt, chosen: map[string]Scenario{}}
 	for _, s := range all {
@@ -90,9 +102,12 @@ func runFrom(ctx context.Context, from fs.FS, read reader, opt Options) ([]Scena
 	godog.TestSuite{
 		Name:                "conform",
 		ScenarioInitializer: r.scenario,
-		Options: &godog.Options{Format: "progress", Output: io.Discard, NoColors: true, Strict: true, Concurrency: 1,
+		Options: &godog.Options{Format: "progress", Output: io.Discard, NoColors: true, Strict: true, Concurrency: opt.Parallel,
 			FeatureContents: r.contents, DefaultContext: ctx},
 	}.Run()
+	slices.SortFunc(r.runs, func(a, b ScenarioRun) int {
+		return cmp.Or(cmp.Compare(a.Scenario.File, b.Scenario.File), cmp.Compare(a.Scenario.Line, b.Scenario.Line))
+	})
 	if err := ctx.Err(); err != nil {
 		return r.runs, err
 	}
@@ -126,7 +141,21 @@ type runner struct {
 	opt      Options
 	chosen   map[string]Scenario
 	contents []godog.Feature
-	runs     []ScenarioRun
+
+	mu   sync.Mutex // scenarios end when they like
+	runs []ScenarioRun
+}
+
+// tell reports progress, one call at a time.
+func (r *runner) tell(s Scenario, done *ScenarioRun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if done != nil {
+		r.runs = append(r.runs, *done)
+	}
+	if r.opt.Progress != nil {
+		r.opt.Progress(s, done)
+	}
 }
 
 // scenario wires up one scenario. godog calls it for each, also for those that were not chosen.
@@ -163,9 +192,7 @@ func (s *scene) begin(ctx context.Context, p *godog.Scenario) (context.Context, 
 	}
 	s.active = true
 	s.run = ScenarioRun{Scenario: sc, Lane: s.opt.Lane, Wire: s.opt.Wire, Seed: s.opt.Seed, Started: time.Now()}
-	if s.opt.Progress != nil {
-		s.opt.Progress(sc, nil)
-	}
+	s.tell(sc, nil)
 	ctx, s.cancel = context.WithTimeout(ctx, s.opt.Timeout)
 	return ctx, nil
 }
@@ -216,9 +243,6 @@ func (s *scene) end(ctx context.Context, _ *godog.Scenario, _ error) (context.Co
 	if interrupted {
 		return ctx, nil // a scenario that was cut off proves nothing: it is left out
 	}
-	s.runs = append(s.runs, s.run)
-	if s.opt.Progress != nil {
-		s.opt.Progress(s.run.Scenario, &s.runs[len(s.runs)-1])
-	}
+	s.tell(s.run.Scenario, &s.run)
 	return ctx, nil
 }

@@ -28,6 +28,10 @@ type Subject struct {
 	Options string       // the command line words that name it, for the line that repeats a case
 }
 
+// parallel is how many scenarios of the process lane are played at once. On two cores more gain nothing: starting a plugin
+// is the only thing in them that computes.
+const parallel = 3
+
 // Options say what is run.
 type Options struct {
 	Subjects []Subject
@@ -171,17 +175,23 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 			r.run.Lanes = append(r.run.Lanes, lane)
 		}
 		opt := features.Options{Own: r.opt.Own, Filter: r.selected, Lane: lane, Wire: wire, Seed: r.opt.Seed, Timeout: r.opt.Timeout, Plugin: s.Command}
+		if lane == trace.Process {
+			opt.Parallel = parallel // such scenarios mostly wait; the others only compute
+		}
+		judged := map[string][]report.Result{}
 		opt.Progress = func(sc features.Scenario, done *features.ScenarioRun) {
-			var results []report.Result
 			if done != nil {
-				results = r.judge(s, done)
-				r.run.Results = append(r.run.Results, results...)
+				judged[sc.Where()] = r.judge(s, done)
 			}
 			if r.opt.Progress != nil {
-				r.opt.Progress(s, lane, sc, results)
+				r.opt.Progress(s, lane, sc, judged[sc.Where()])
 			}
 		}
-		if _, err := features.Run(ctx, opt); err != nil {
+		runs, err := features.Run(ctx, opt)
+		for i := range runs {
+			r.run.Results = append(r.run.Results, judged[runs[i].Scenario.Where()]...)
+		}
+		if err != nil {
 			return err
 		}
 	}
