@@ -14,13 +14,13 @@ import (
 func newInspect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect",
-		Short: "See what the SSE decoder makes of bytes, or the gate of inputs",
-		Long: `See what the SSE decoder makes of bytes on stdin, or what the delivery gate makes of inputs on stdin. The answers are JSON
-lines. docs/inspect.md describes them.`,
+		Short: "See what a part of conform makes of what is on stdin",
+		Long: `See what the SSE decoder makes of bytes on stdin, the delivery gate of inputs, or a checkpoint store of documents and texts.
+The answers are JSON lines. docs/inspect.md describes them.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}
-	c.AddCommand(newInspectSSE(), newInspectGate())
+	c.AddCommand(newInspectSSE(), newInspectGate(), newInspectCheckpoint(), newInspectScreen())
 	return c
 }
 

@@ -72,7 +72,7 @@ func replay(t *testing.T, block string) string {
 
 // An interrupt ends a command that waits for stdin. What a reconnect would use is still said.
 func TestInspectInterrupted(t *testing.T) {
-	for what, text := range map[string]string{"sse": "id: 1\n\n", "gate": "\n"} {
+	for what, text := range map[string]string{"sse": "id: 1\n\n", "gate": "\n", "checkpoint": "{}\n", "screen": "a\n"} {
 		stdin, feed := io.Pipe()
 		ctx, interrupt := context.WithCancel(t.Context())
 		var out bytes.Buffer
@@ -99,7 +99,7 @@ func TestInspectInterrupted(t *testing.T) {
 
 // A read that fails is the harness's trouble, not a verdict and not a mistake in the call.
 func TestInspectBrokenInput(t *testing.T) {
-	for _, what := range []string{"sse", "gate"} {
+	for _, what := range []string{"sse", "gate", "checkpoint", "screen"} {
 		stdin, feed := io.Pipe()
 		feed.CloseWithError(io.ErrUnexpectedEOF)
 		var out, errs bytes.Buffer

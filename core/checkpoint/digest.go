@@ -41,10 +41,14 @@ func ScopeKey(ctx Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return scopeKey(ScopeDigest(ctx.AuthorizationScopeFingerprint), ctx.QueryFingerprint, ctx.SourceID)
+}
+
+func scopeKey(scopeDigest, query, source string) (string, error) {
 	text, err := appendValue(nil, members{
-		{"authorizationScopeDigest", ScopeDigest(ctx.AuthorizationScopeFingerprint)},
-		{"queryFingerprint", ctx.QueryFingerprint},
-		{"sourceId", ctx.SourceID},
+		{"authorizationScopeDigest", scopeDigest},
+		{"queryFingerprint", query},
+		{"sourceId", source},
 	})
 	if err != nil {
 		return "", err

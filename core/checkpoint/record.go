@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/conform-dev/conform/core/event"
 )
@@ -147,6 +148,30 @@ func (r *Record) Open(ctx Context) (Checkpoint, event.Reason) {
 	}
 	c.Context = ctx
 	return c, event.Compatible
+}
+
+// OwnKey is the key under which a record of this source, query and authorization scope belongs. One whose Key is another was
+// put there by somebody else.
+func (r *Record) OwnKey() (string, error) {
+	return scopeKey(r.AuthorizationScopeDigest, r.QueryFingerprint, r.SourceID)
+}
+
+// Redact gives r with digests in the place of cursor, watermark and delta token, as Checkpoint.Redact does.
+func (r Record) Redact() Record {
+	redactPosition(&r.Resume)
+	return r
+}
+
+// Age judges how old a record is (facts 4.4, D-23): detail is "" for one that may be used, DetailExpired above limit,
+// DetailTime when it is stamped after now. All three in milliseconds; message says by how many.
+func (r *Record) Age(now, limit int64) (detail, message string) {
+	switch age := now - r.SavedAt; {
+	case age < 0:
+		return DetailTime, fmt.Sprintf("the record is stamped %d ms in the future", -age)
+	case age > limit:
+		return DetailExpired, fmt.Sprintf("the record is %d ms old, the limit is %d ms", age, limit)
+	}
+	return "", ""
 }
 
 // Screen looks at the texts of a record before it is written, in the contract's order (facts 4.3), until one may not be

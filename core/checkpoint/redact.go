@@ -16,12 +16,17 @@ func (c *Checkpoint) Redact() (Redacted, error) {
 		return Redacted{}, err
 	}
 	shown := c.Resume
-	for _, m := range positions(&shown) {
+	redactPosition(&shown)
+	return Redacted{Context: c.Context, Resume: shown, IDs: len(c.RecentIDs), SavedAt: c.SavedAt}, nil
+}
+
+// redactPosition puts digests where somebody could resume from.
+func redactPosition(p *event.Position) {
+	for _, m := range positions(p) {
 		if *m.value != "" && m.name != "timestamp" {
 			*m.value = RedactPosition(m.name, *m.value)
 		}
 	}
-	return Redacted{Context: c.Context, Resume: shown, IDs: len(c.RecentIDs), SavedAt: c.SavedAt}, nil
 }
 
 // JSON is r in canonical form.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/conform-dev/conform/core/checkpoint"
@@ -125,7 +124,7 @@ func (k *Keeper) judge(scope checkpoint.Context, key string, doc []byte) (checkp
 	if reason == event.AuthorizationScopeChanged {
 		return c, &flaw{trouble: Trouble(reason.String()), message: "the record belongs to another authorization scope"}
 	}
-	if f := k.expired(rec.SavedAt); f != nil {
+	if f := k.expired(&rec); f != nil {
 		return c, f
 	}
 	switch {
@@ -138,17 +137,13 @@ func (k *Keeper) judge(scope checkpoint.Context, key string, doc []byte) (checkp
 }
 
 // expired judges a record's age; a record from the future has a corrupt time, with no tolerance (D-23).
-func (k *Keeper) expired(savedAt int64) *flaw {
+func (k *Keeper) expired(rec *checkpoint.Record) *flaw {
 	now, ok := k.now()
 	if !ok {
 		return &flaw{trouble: Expired, detail: checkpoint.DetailTime, message: "the clock failed"}
 	}
-	age := now - savedAt
-	switch limit := k.cfg.MaxAge.Milliseconds(); {
-	case age < 0:
-		return &flaw{trouble: Expired, detail: checkpoint.DetailTime, message: fmt.Sprintf("the record is stamped %d ms in the future", -age)}
-	case age > limit:
-		return &flaw{trouble: Expired, detail: checkpoint.DetailExpired, message: fmt.Sprintf("the record is %d ms old, the limit is %d ms", age, limit)}
+	if detail, message := rec.Age(now, k.cfg.MaxAge.Milliseconds()); detail != "" {
+		return &flaw{trouble: Expired, detail: detail, message: message}
 	}
 	return nil
 }
