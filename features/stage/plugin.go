@@ -13,7 +13,8 @@ import (
 	"github.com/conform-dev/conform/simulator/world"
 )
 
-// canaryVariable is put into this program's environment while a transport is started: nothing of it may be seen there.
+// canaryVariable is put into this program's environment before a transport is started, and stays there, since scenarios are
+// played side by side: nothing of it may be seen there.
 const canaryVariable = "CONFORM_CANARY_TOKEN"
 
 // launch starts the transport's process and looks at the environment that it got.
@@ -21,7 +22,6 @@ func (p *process) launch(ctx context.Context) (err error) {
 	if err := os.Setenv(canaryVariable, world.Canary); err != nil {
 		return err
 	}
-	defer os.Unsetenv(canaryVariable)
 	command, err := program(p.opt.Plugin, p.setup.Plugin)
 	if err != nil {
 		return err
