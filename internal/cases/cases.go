@@ -16,7 +16,7 @@ import (
 var data []byte
 
 // Families are the families that must be covered without a hole, and how many cases each has.
-var Families = map[string]int{"SSE": 17, "CON": 15, "GATE": 18}
+var Families = map[string]int{"SSE": 17, "CON": 15, "GATE": 18, "CK": 8}
 
 // Map is all of map.yaml.
 type Map struct {
@@ -39,6 +39,8 @@ type Word struct {
 	Detail string `yaml:"detail"` // first word of a detail
 	Shows  string `yaml:"shows"`  // an observation
 	Error  string `yaml:"error"`  // first word of an error of the simulator
+	Found  string `yaml:"found"`  // what a load answers: nothing, record, discarded
+	Screen string `yaml:"screen"` // what the screen says of a text
 	Never  string `yaml:"never"`  // it is not offered to the gate at all, and why
 }
 
@@ -71,7 +73,7 @@ func (m *Map) Missing() []string {
 		have[c.ID] = true
 	}
 	var out []string
-	for _, family := range []string{"SSE", "CON", "GATE"} {
+	for _, family := range []string{"SSE", "CON", "GATE", "CK"} {
 		for n := 1; n <= Families[family]; n++ {
 			if id := fmt.Sprintf("P-%s-%02d", family, n); !have[id] {
 				out = append(out, id)

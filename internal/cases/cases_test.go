@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conform-dev/conform/core/checkpoint"
 	"github.com/conform-dev/conform/core/drive"
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/gate"
@@ -147,9 +148,17 @@ func TestLabelsSpeakOurWords(t *testing.T) {
 	for c := session.NotEnded + 1; c <= session.PluginCrashed; c++ {
 		endings[c.String()] = true
 	}
-	details := append([]string{"head-behind-position", "cross-origin-redirect", "connection-reset", sse.AbnormalEnd.Error()}, drive.Holes...)
+	details := append([]string{"head-behind-position", "cross-origin-redirect", "connection-reset", sse.AbnormalEnd.Error(), checkpoint.DetailExpired, checkpoint.DetailTime, checkpoint.DetailFormat}, drive.Holes...)
+	founds := []string{checkpoint.Nothing.String(), checkpoint.Stored.String(), checkpoint.Discarded.String()}
+	verdicts := []string{checkpoint.Accepted.String(), checkpoint.CredentialShaped.String(), checkpoint.URLShaped.String()}
 	for _, l := range m.Labels {
 		for _, w := range l.Means {
+			if w.Found != "" && !slices.Contains(founds, w.Found) {
+				t.Errorf("%s: no answer %q of a load", l.Name, w.Found)
+			}
+			if w.Screen != "" && !slices.Contains(verdicts, w.Screen) {
+				t.Errorf("%s: no verdict %q of the screen", l.Name, w.Screen)
+			}
 			if _, ok := event.ParseReason(w.Reason); w.Reason != "" && !ok {
 				t.Errorf("%s: no reason %q", l.Name, w.Reason)
 			}

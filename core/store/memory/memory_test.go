@@ -8,6 +8,7 @@ import (
 	"github.com/conform-dev/conform/core/store/storetest"
 )
 
+// TestStorage: the suite of every storage, with the field cases P-CK-01, P-CK-02, P-CK-03, P-CK-04, P-CK-05 and P-CK-08.
 func TestStorage(t *testing.T) {
 	storetest.Storage(t, func(t *testing.T) store.Storage {
 		s := &storage{at: map[string]*list.Element{}}

@@ -195,7 +195,7 @@ func (k Kept) corrupt(t *testing.T) {
 		}
 		b.wantHeard(t, store.Loading, "invalid-checkpoint", event.InvalidCheckpoint)
 	}
-	for _, doc := range []string{"null", "[]", "7", `"x"`, `{"format":"honua.realtime-checkpoint-store/1.0","seq`, `{"format":"honua.realtime-checkpoint-store/1.0","sequence":"50"}`, "\xff"} {
+	for _, doc := range []string{"null", "[]", "7", `"x"`, `{"format":"honua.realtime-checkpoint-store/1.0","seq`, `{"format":"honua.realtime-checkpoint-store/1.0","sequence":"50"}`, `{"format":"honua.realtime-checkpoint-store/1.0","sequence":9007199254740993}`, "", "\xff"} {
 		b := k.bench(t, store.Config{})
 		if a := k.plantDoc(t, b, []byte(doc)); a.Found != checkpoint.Discarded || a.Reason != event.InvalidCheckpoint {
 			t.Errorf("%q: %v %v", doc, a.Found, a.Reason)
