@@ -8,7 +8,7 @@ OUT      ?= out
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench lint generate ledger prove
+.PHONY: help build run test race fuzz bench lint generate ledger prove crash
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,3 +56,7 @@ ledger: build ## check the contract ledger
 
 prove: ## break the product on purpose, once per rule, and check that each break is found
 	@$(GO) run ./internal/prove
+
+ROUNDS ?= 5000
+crash: ## kill a process that writes checkpoints, ROUNDS times (default 5000), and cut its power
+	@CONFORM_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -v -timeout 60m -run 'Crash|Once|PowerLoss' ./core/store/bolt

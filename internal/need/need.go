@@ -19,6 +19,7 @@ const Env = "CONFORM_REQUIRE"
 // a misspelt requirement would require nothing.
 var Known = map[string]string{
 	"curl":     "curl (Debian: apt-get install curl)",
+	"strace":   "strace (Debian: apt-get install strace), with leave to trace processes",
 	"chromium": "a Chromium with headless mode (Debian: apt-get install chromium)",
 }
 

@@ -138,7 +138,12 @@ func (s *Store) Clear(ctx context.Context) error {
 // Close ends the store: what waits is written first, later calls fail.
 func (s *Store) Close() error {
 	s.under.close()
-	return s.under.file.close()
+	select {
+	case <-s.under.broken:
+		return s.under.file.abandon()
+	default:
+		return s.under.file.close()
+	}
 }
 
 // marks remember which position of a scope was committed by Put last, so that the save which follows the consumer is not

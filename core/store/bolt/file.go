@@ -23,6 +23,7 @@ type file struct {
 
 	mu     sync.Mutex
 	db     *bbolt.DB
+	os     *os.File  // below db
 	err    error     // of the last attempt
 	next   time.Time // no attempt before it
 	closed bool
@@ -40,7 +41,7 @@ func (f *file) get() (*bbolt.DB, error) {
 	case time.Now().Before(f.next):
 		return nil, f.err
 	}
-	f.db, f.err = open(f.path, f.opt)
+	f.db, f.os, f.err = open(f.path, f.opt)
 	f.next = time.Now().Add(RetryAfter)
 	return f.db, f.err
 }
@@ -56,12 +57,24 @@ func (f *file) close() error {
 	return contain(db.Close)
 }
 
-// open opens the file at path and makes it first if need be.
-func open(path string, opt Options) (db *bbolt.DB, err error) {
-	if err := create(path, opt.Timeout); err != nil {
-		return nil, fmt.Errorf("bolt: %s cannot be made: %w", path, err)
+// abandon closes a file whose database may hold its locks for ever, so that somebody else can open it.
+func (f *file) abandon() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.db, f.closed = nil, true
+	if f.os == nil {
+		return nil
 	}
-	var opened *os.File
+	fd := f.os
+	f.os = nil
+	return fd.Close()
+}
+
+// open opens the file at path and makes it first if need be.
+func open(path string, opt Options) (db *bbolt.DB, opened *os.File, err error) {
+	if err := create(path, opt.Timeout); err != nil {
+		return nil, nil, fmt.Errorf("bolt: %s cannot be made: %w", path, err)
+	}
 	err = contain(func() (err error) {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
 			Timeout: opt.Timeout, MaxSize: MaxFile, FreelistType: bbolt.FreelistMapType, NoStatistics: true,
@@ -78,15 +91,15 @@ func open(path string, opt Options) (db *bbolt.DB, err error) {
 	})
 	switch {
 	case err == nil:
-		return db, nil
+		return db, opened, nil
 	case errors.Is(err, ErrCorrupt) && opened != nil:
 		opened.Close() // bbolt gave up in the middle: without this the lock would stay
 	case errors.Is(err, berrors.ErrTimeout):
-		return nil, fmt.Errorf("bolt: %s: %w (no lock within %v)", path, ErrLocked, opt.Timeout)
+		return nil, nil, fmt.Errorf("bolt: %s: %w (no lock within %v)", path, ErrLocked, opt.Timeout)
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
-		return nil, fmt.Errorf("bolt: %s is no bbolt file, or its head is %w: %w", path, ErrCorrupt, err)
+		return nil, nil, fmt.Errorf("bolt: %s is no bbolt file, or its head is %w: %w", path, ErrCorrupt, err)
 	}
-	return nil, fmt.Errorf("bolt: %s: %w", path, err)
+	return nil, nil, fmt.Errorf("bolt: %s: %w", path, err)
 }
 
 // create makes an empty database if path does not exist. It is made under another name and linked when it is whole and on

@@ -2,10 +2,10 @@ package bolt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"go.etcd.io/bbolt"
 )
@@ -23,8 +23,13 @@ type storage struct {
 	queue  chan *request
 	over   chan struct{} // closed when the writer is done; nil before start
 
-	broken atomic.Pointer[error] // a write transaction panicked: its lock may never be free again
-	hook   func(phase)           // told by the writer where a commit is; set by tests before start
+	// Once bbolt panicked its locks may never be free again: calls fail from then on instead of waiting for them.
+	breaking sync.Once
+	broken   chan struct{} // closed then
+	why      error         // read after broken
+
+	reading sync.Mutex  // one reader at a time: what the first one breaks, the second one does not wait for
+	hook    func(phase) // told by the writer where a commit is; set by tests before start
 }
 
 // phase is a place in a commit.
@@ -36,7 +41,7 @@ const (
 )
 
 func newStorage(f *file) *storage {
-	return &storage{file: f, queue: make(chan *request, maxBatch)}
+	return &storage{file: f, queue: make(chan *request, maxBatch), broken: make(chan struct{})}
 }
 
 func (s *storage) Read(ctx context.Context, key string) (doc []byte, err error) {
@@ -87,11 +92,13 @@ func (s *storage) view(ctx context.Context, f func(*bbolt.Bucket) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	db, err := s.ready()
 	if err != nil {
 		return err
 	}
-	return contain(func() error {
+	return s.contain(func() error {
 		return db.View(func(tx *bbolt.Tx) error {
 			if b := tx.Bucket(bucketName); b != nil {
 				return f(b)
@@ -103,8 +110,22 @@ func (s *storage) view(ctx context.Context, f func(*bbolt.Bucket) error) error {
 
 // ready gives the database unless a call must not touch it any more.
 func (s *storage) ready() (*bbolt.DB, error) {
-	if err := s.broken.Load(); err != nil {
-		return nil, *err
+	select {
+	case <-s.broken:
+		return nil, s.why
+	default:
+		return s.file.get()
 	}
-	return s.file.get()
+}
+
+// contain is contain, and breaks the storage over a panic.
+func (s *storage) contain(f func() error) error {
+	err := contain(f)
+	if c := (*crash)(nil); errors.As(err, &c) {
+		s.breaking.Do(func() {
+			s.why = err
+			close(s.broken)
+		})
+	}
+	return err
 }

@@ -55,7 +55,7 @@ type inside struct {
 }
 
 func (in *inside) do(r *request) error {
-	in.err = contain(func() error {
+	in.err = in.under.contain(func() error {
 		b, err := in.tx.CreateBucketIfNotExists(bucketName)
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"go.etcd.io/bbolt"
@@ -34,7 +33,7 @@ const (
 )
 
 // submit has r done by the writer and waits until it is on disk. A request whose ctx ends before its commit began is
-// withdrawn; once it began its outcome is waited for, so that an error always means that nothing was written.
+// withdrawn; once it began its outcome is waited for, so that an error means that nothing was written.
 func (s *storage) submit(ctx context.Context, r *request) error {
 	r.answer = make(chan error, 1)
 	if err := s.enqueue(ctx, r); err != nil {
@@ -43,11 +42,18 @@ func (s *storage) submit(ctx context.Context, r *request) error {
 	select {
 	case err := <-r.answer:
 		return err
+	case <-s.broken:
+		return s.why
 	case <-ctx.Done():
 		if r.state.CompareAndSwap(waiting, withdrawn) {
 			return ctx.Err()
 		}
-		return <-r.answer
+	}
+	select {
+	case err := <-r.answer:
+		return err
+	case <-s.broken:
+		return s.why
 	}
 }
 
@@ -65,6 +71,8 @@ func (s *storage) enqueue(ctx context.Context, r *request) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-s.broken:
+		return s.why
 	}
 }
 
@@ -82,7 +90,10 @@ func (s *storage) close() {
 	}
 	s.mu.Unlock()
 	if s.over != nil {
-		<-s.over
+		select {
+		case <-s.over:
+		case <-s.broken:
+		}
 	}
 }
 
@@ -141,7 +152,7 @@ func (s *storage) commit(batch []*request) error {
 		s.hook(commitBegins)
 		defer s.hook(commitEnds)
 	}
-	err = contain(func() error {
+	return s.contain(func() error {
 		return db.Update(func(tx *bbolt.Tx) error {
 			b, err := tx.CreateBucketIfNotExists(bucketName)
 			if err != nil {
@@ -155,8 +166,4 @@ func (s *storage) commit(batch []*request) error {
 			return nil
 		})
 	})
-	if c := (*crash)(nil); errors.As(err, &c) {
-		s.broken.Store(&err)
-	}
-	return err
 }
