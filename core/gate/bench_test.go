@@ -192,7 +192,9 @@ func TestCostRatios(t *testing.T) {
 	ns := make([]float64, len(runs))
 	for i := range times {
 		slices.Sort(times[i])
-		ns[i] = float64(times[i][rounds/2].Nanoseconds()) / events
+		// The least round: what else the machine does can only add to it, and adds more to the larger window, which needs
+		// more of a cache that is shared.
+		ns[i] = float64(times[i][0].Nanoseconds()) / events
 	}
 	t.Logf("ns per event: bare window %.0f, gate %.0f (%.1f M/s), window 4096 %.0f, colliding ids %.0f", ns[0], ns[1], 1e3/ns[1], ns[2], ns[3])
 	for _, c := range []struct {
