@@ -202,8 +202,7 @@ func rogue(kind, arg string) {
 		os.WriteFile(arg, []byte(strconv.Itoa(os.Getpid())), 0o600)
 		time.Sleep(time.Hour)
 	case "packed":
-		socket, n, _ := strings.Cut(arg, ":")
-		packedSender(socket, atoi(n))
+		packedSender(arg)
 	case "plain":
 		if err := servePlain(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -70,74 +69,94 @@ func (p *packed) decode(b []byte) error {
 	return nil
 }
 
-// packedSender is the other process.
-func packedSender(socket string, n int) {
+// packedSender is the other process: it sends as many events as it is asked for, again and again.
+func packedSender(socket string) {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
 		panic(err)
 	}
-	defer conn.Close()
 	out := bufio.NewWriterSize(conn, 64<<10)
 	payload := []byte(padding[:256])
 	var batch []byte
 	var ev event.Event
-	for i := range n {
-		stream(&ev, i, payload)
-		batch = appendPacked(batch, &ev)
-		if i%wire.MaxBatchEvents == wire.MaxBatchEvents-1 || i == n-1 {
-			out.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(batch))))
-			if _, err := out.Write(batch); err != nil {
-				panic(err)
-			}
-			batch = batch[:0]
+	for {
+		var asked uint32
+		if binary.Read(conn, binary.LittleEndian, &asked) != nil {
+			return
 		}
-	}
-	if err := out.Flush(); err != nil {
-		panic(err)
+		for i := range int(asked) {
+			stream(&ev, i, payload)
+			batch = appendPacked(batch, &ev)
+			if i%wire.MaxBatchEvents == wire.MaxBatchEvents-1 || i == int(asked)-1 {
+				out.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(batch))))
+				if _, err := out.Write(batch); err != nil {
+					panic(err)
+				}
+				batch = batch[:0]
+			}
+		}
+		if err := out.Flush(); err != nil {
+			panic(err)
+		}
 	}
 }
 
-// runPacked takes n events of a packedSender through a gate and gives events per second.
-func runPacked(b *testing.B, n int) float64 {
+// yardstick starts a packedSender; run takes its events through a gate.
+func yardstick(b *testing.B) (pid int, run func(n int) time.Duration) {
 	socket := filepath.Join(b.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	cmd := exec.Command(mustSelf("x").Path, "rogue", "packed", socket+":"+strconv.Itoa(n))
+	cmd := exec.Command(mustSelf("x").Path, "rogue", "packed", socket)
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	defer cmd.Wait()
 	conn, err := l.Accept()
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close()
+	b.Cleanup(func() {
+		conn.Close()
+		cmd.Wait()
+	})
 	in := bufio.NewReaderSize(conn, wire.MaxBatchBytes)
-	to := newGated(b)
 	var p packed
-	var head [4]byte
-	for to.n < n {
-		if _, err := io.ReadFull(in, head[:]); err != nil {
+	return cmd.Process.Pid, func(n int) time.Duration {
+		if err := binary.Write(conn, binary.LittleEndian, uint32(n)); err != nil {
 			b.Fatal(err)
 		}
-		batch := make([]byte, binary.LittleEndian.Uint32(head[:]))
-		if _, err := io.ReadFull(in, batch); err != nil {
-			b.Fatal(err)
-		}
-		if err := p.decode(batch); err != nil {
-			b.Fatal(err)
-		}
-		for i := range p.events {
-			if err := to.Event(&p.events[i]); err != nil {
+		to := newGated(b)
+		for to.n < n {
+			if err := p.take(in, to); err != nil {
 				b.Fatal(err)
 			}
 		}
+		to.last = time.Now()
+		return to.took(n)
 	}
-	to.last = time.Now()
-	return to.rate(n)
+}
+
+// take reads one batch and hands its events over.
+func (p *packed) take(in io.Reader, to *gated) error {
+	var size [4]byte
+	if _, err := io.ReadFull(in, size[:]); err != nil {
+		return err
+	}
+	batch := make([]byte, binary.LittleEndian.Uint32(size[:]))
+	if _, err := io.ReadFull(in, batch); err != nil {
+		return err
+	}
+	if err := p.decode(batch); err != nil {
+		return err
+	}
+	for i := range p.events {
+		if err := to.Event(&p.events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stockStream gives raw documents with generated code only, in full batches: what a plugin without the SDK gets from the host.
