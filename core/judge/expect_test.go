@@ -18,6 +18,7 @@ func long(t *testing.T) *story {
 	}
 	put(trace.Plugin, trace.PluginStarted, nil)
 	put(trace.Store, trace.StoreLoad, func(r *trace.Record) { r.Status = "nothing" })
+	put(trace.Session, trace.SessionConnect, func(r *trace.Record) { r.Epoch = 1 })
 	s.request(1, event.NoSeq, "200").send(event.Snapshot, 5)
 	put(trace.Session, trace.SessionObserved, func(r *trace.Record) { r.Status = "fresh" })
 	s.publish(6).send(event.Upsert, 6).send(event.Upsert, 6)
@@ -81,6 +82,9 @@ func TestExpectations(t *testing.T) {
 		{trace.ExpectElapsed, "from=closed 1;to=request 2;min=1001", "1000 ms"},
 		{trace.ExpectElapsed, "from=request 1;to=request 2;max=999", "1000 ms"},
 		{trace.ExpectElapsed, "from=request 1;to=request 3;max=999", "request 3 has not happened"},
+		{trace.ExpectElapsed, "from=connect 1;to=request 2;min=1000;max=1000", ""},
+		{trace.ExpectElapsed, "from=connect 1;to=request 2;min=1001", "1000 ms"},
+		{trace.ExpectElapsed, "from=connect 2;to=request 2;max=999", "connect 2 has not happened"},
 		{trace.ExpectElapsed, "from=closed 2;to=request 2;max=999", "closed 2 has not happened"},
 		{trace.ExpectFaultStruck, "name=status", ""},
 		{trace.ExpectFaultStruck, "name=status;count=2", ""},

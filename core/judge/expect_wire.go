@@ -54,8 +54,12 @@ func (p prefix) moment(text string) *trace.Record {
 	if err != nil {
 		return nil
 	}
-	if m.Kind == trace.ServerRequest {
-		if all := p.all(trace.Server, trace.ServerRequest); m.N <= len(all) {
+	if m.Kind != trace.ServerClosed {
+		actor := trace.Server
+		if m.Kind == trace.SessionConnect {
+			actor = trace.Session
+		}
+		if all := p.all(actor, m.Kind); m.N <= len(all) {
 			return all[m.N-1]
 		}
 		return nil

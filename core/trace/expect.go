@@ -26,5 +26,5 @@ const (
 	ExpectPluginExit     Expectation = "plugin-exit"      // detail (part of it)
 	ExpectMeasured       Expectation = "measured"         // name; max or min or equals: a PluginMeasured argument
 	ExpectFaultStruck    Expectation = "fault-struck"     // name; count optional (at least 1): the fault really happened (else the row was not exercised)
-	ExpectElapsed        Expectation = "elapsed"          // between two records: from, to (server request n / closed n); min, max in ms
+	ExpectElapsed        Expectation = "elapsed"          // between two records: from, to (server request n / closed n, client connect n); min, max in ms
 )

@@ -109,6 +109,8 @@ func TestExpectArguments(t *testing.T) {
 		{ExpectPersisted, "value=yes", "neither true nor false"},
 		{ExpectElapsed, "from=request 1;to=closed 2;min=5", ""},
 		{ExpectElapsed, "from=request 0;to=closed 2;min=5", "with n from 1"},
+		{ExpectElapsed, "from=connect 1;to=request 2;min=5", ""},
+		{ExpectElapsed, "from=connect 0;to=request 2;min=5", "with n from 1"},
 		{ExpectElapsed, "from=sent 1;to=closed 2;min=5", "with n from 1"},
 		{ExpectElapsed, "from=request 1;to=closed 2", "needs one of"},
 		{ExpectRunning, "", ""},

@@ -20,7 +20,7 @@ const (
 	seqOr              // an exact sequence number, or the word named in rule.word
 	events             // `type seq` separated by `, `; empty for none at all
 	one                // one `type seq`
-	moment             // `request n` or `closed n`: a record of the server
+	moment             // `request n` or `closed n`: a record of the server; `connect n`: the client's n-th attempt
 	truth              // true or false
 )
 
@@ -196,18 +196,19 @@ func ParseEvents(text string) ([]EventRef, error) {
 	return out, nil
 }
 
-// Moment is a record of the server: its n-th request, or the end of its n-th connection.
+// Moment is a record of the server, its n-th request or the end of its n-th connection, or the client's n-th attempt to
+// connect. What a client counts from its own attempt is measured from there: its request may reach the server much later.
 type Moment struct {
-	Kind Kind // ServerRequest or ServerClosed
+	Kind Kind // ServerRequest, ServerClosed or SessionConnect
 	N    int
 }
 
-// ParseMoment reads `request n` or `closed n`, n from 1.
+// ParseMoment reads `request n`, `closed n` or `connect n`, n from 1.
 func ParseMoment(text string) (Moment, error) {
 	kind, num, _ := strings.Cut(text, " ")
 	n, err := ParseSeq(num)
-	if err != nil || n < 1 || n > MaxRecords || (kind != string(ServerRequest) && kind != string(ServerClosed)) {
-		return Moment{}, fmt.Errorf("%q is neither %q nor %q with n from 1", text, "request n", "closed n")
+	if err != nil || n < 1 || n > MaxRecords || !slices.Contains([]Kind{ServerRequest, ServerClosed, SessionConnect}, Kind(kind)) {
+		return Moment{}, fmt.Errorf("%q is none of %q, %q, %q with n from 1", text, "request n", "closed n", "connect n")
 	}
 	return Moment{Kind(kind), int(n)}, nil
 }

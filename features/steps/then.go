@@ -43,8 +43,11 @@ func (p *play) then() []phrase {
 		{`the position of (\d+) was sent (\d+) times?`, func(seq, n string) error {
 			return p.expect(trace.ExpectResumeTries, "seq", seq, "count", n)
 		}},
-		{`request (\d+) came at least ([\d,]+) ms after request (\d+)`, func(to, ms, from string) error {
-			return p.expect(trace.ExpectElapsed, "from", "request "+from, "to", "request "+to, "min", plain(ms))
+		{`request (\d+) came at least ([\d,]+) ms after (request|the client's attempt) (\d+)`, func(to, ms, what, from string) error {
+			if what != "request" {
+				what = "connect"
+			}
+			return p.expect(trace.ExpectElapsed, "from", what+" "+from, "to", "request "+to, "min", plain(ms))
 		}},
 		{`wait (\d+) was (?:([\d,]+) ms|from ([\d,]+) to ([\d,]+) ms)`, func(n, ms, low, high string) error {
 			return p.expect(trace.ExpectWait, "n", n, "ms", plain(ms), "min", plain(low), "max", plain(high))
