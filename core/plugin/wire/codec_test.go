@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -332,94 +331,6 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 	} {
 		if _, _, err := decode([]byte(in)); err == nil {
 			t.Errorf("%s: accepted", name)
-		}
-	}
-}
-
-// Whatever arrives, the hand-written decoder does not panic, and what it accepts the generated one accepts and reads the same.
-func FuzzFrame(f *testing.F) {
-	f.Add(generated(f, raw(transport.Document{JSON: []byte(`{"type":"delta"}`), Cursor: "c", ID: "i"}), raw(transport.Document{})))
-	f.Add(generated(f, &Item{captured: true, ev: event.Event{
-		Kind: event.Snapshot, Merge: true, ID: "i", Payload: []byte("{}"), Trace: &event.Correlation{Correlation: "k"},
-		Pos: event.Position{Seq: 9, Cursor: "c", Watermark: "w", Timestamp: "t", DeltaToken: "d"},
-	}}, &Item{captured: true, ev: event.Event{Fault: event.InvalidEvent, Hole: true, Detail: "d", Pos: event.NoPosition}}))
-	f.Add([]byte("\x12\x02\x08\x01"))
-	f.Add([]byte("\x0a\x05\x0a\x03\x12\x01\xff"))
-	f.Add(encoded(f, &pb.PluginFrame{Frame: &pb.PluginFrame_Part{Part: &pb.Part{Data: []byte("x")}}}))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		items, signal, err := decode(in)
-		if err != nil {
-			return
-		}
-		var want pb.PluginFrame
-		if err := proto.Unmarshal(in, &want); err != nil {
-			t.Fatalf("accepted what protobuf refuses: %v", err)
-		}
-		if signal != nil {
-			if want.GetSignal() == nil {
-				t.Fatal("a signal out of nothing")
-			}
-			if _, err := FromSignal(*signal); err != nil {
-				t.Fatalf("a signal that cannot be sent on: %v", err)
-			}
-		}
-		var read []Item
-		for _, e := range want.GetBatch().GetEvents() {
-			if e.DocumentBytes == 0 { // else it waits for its parts
-				read = append(read, item(e))
-			}
-		}
-		if diff := different(read, items); diff != "" {
-			t.Fatal(diff)
-		}
-		for i := range items { // and what was accepted may be sent on
-			var b Batch
-			b.Add(&items[i], items[i].Size())
-			if again, _, err := decode(b.message().Materialize()); err != nil || different(items[i:i+1], again) != "" {
-				t.Fatalf("event %d does not cross again: %v", i, err)
-			}
-		}
-	})
-}
-
-func BenchmarkEncode(b *testing.B) {
-	it := benchItem(1)
-	b.SetBytes(300)
-	b.ReportAllocs()
-	var batch Batch
-	for b.Loop() {
-		batch.Add(&it, it.Size())
-		if batch.Len() == MaxBatchEvents {
-			batch.message().Free()
-		}
-	}
-}
-
-// benchItem takes about 300 bytes on the wire.
-func benchItem(n int) Item {
-	return Item{captured: true, ev: event.Event{
-		Kind: event.Delta, ID: fmt.Sprintf("evt-%016d", n), Pos: event.Position{Seq: event.Seq(n), Cursor: fmt.Sprintf("%012d", n)}, Payload: make([]byte, 256),
-	}}
-}
-
-func BenchmarkDecode(b *testing.B) {
-	var batch Batch
-	for i := range MaxBatchEvents {
-		it := benchItem(i)
-		batch.Add(&it, it.Size())
-	}
-	in := mem.BufferSlice{mem.SliceBuffer(batch.message().Materialize())}
-	b.SetBytes(300)
-	b.ReportAllocs()
-	var f Frame
-	for n := 0; b.Loop(); n++ {
-		if n%MaxBatchEvents == 0 {
-			if err := f.read(in); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if it, err := f.Next(); it == nil || err != nil {
-			b.Fatal(it, err)
 		}
 	}
 }
