@@ -88,6 +88,6 @@ Exit codes: 0 all claimed MUST rows passed; 1 one failed or was not exercised; 2
 		RunE:          help,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newList(), newLedger(), newSimulate(), newPlugin(), newInspect(), newVersion())
+	root.AddCommand(newRun(), newList(), newLedger(), newSimulate(), newPlugin(), newInspect(), newWatch(), newVersion())
 	return root
 }

@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("CANARY_TOKEN", "canary-of-the-environment")
 			return os.MkdirAll(e.WorkDir, 0o755)
 		},
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"await": await},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"await": await, "until": until, "served": served, "post": post},
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 	})
 }
