@@ -27,42 +27,26 @@ func openAt(t *testing.T, path string, cfg store.Config, opt Options) *Store {
 	return s
 }
 
+// TestStorage: the suite of every storage, with the field cases P-CK-01, P-CK-02, P-CK-03, P-CK-04, P-CK-05 and P-CK-08.
+func TestStorage(t *testing.T) {
+	storetest.Storage(t, func(t *testing.T) store.Storage { return openAt(t, at(t), store.Config{}, Options{}).under })
+}
+
+// TestStorageOver: the same promises hold in a database of the application's.
+func TestStorageOver(t *testing.T) {
+	storetest.Storage(t, func(t *testing.T) store.Storage {
+		s, err := Over(database(t), store.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s.under
+	})
+}
+
+// TestStore: the store itself, whose save is not only the Keeper's.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return openAt(t, at(t), store.Config{}, Options{}) })
-}
-
-func kept(open func(t *testing.T, cfg store.Config) (*Store, error)) storetest.Kept {
-	return storetest.Kept{
-		Open: func(t *testing.T, cfg store.Config) (store.Store, error) {
-			s, err := open(t, cfg)
-			if err != nil {
-				return nil, err
-			}
-			t.Cleanup(func() { s.Close() })
-			return s, nil
-		},
-		Plant: func(t *testing.T, s store.Store, key string, doc []byte) {
-			if err := s.(*Store).under.Write(t.Context(), key, doc, 1); err != nil {
-				t.Fatal(err)
-			}
-		},
-		Dump: func(t *testing.T, s store.Store) [][]byte {
-			docs, err := s.(*Store).under.List(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return docs
-		},
-	}
-}
-
-func TestShipped(t *testing.T) {
-	storetest.Shipped(t, kept(func(t *testing.T, cfg store.Config) (*Store, error) { return Open(at(t), cfg, Options{}) }))
-}
-
-// TestShippedOver: the same promises hold in a database of the application's.
-func TestShippedOver(t *testing.T) {
-	storetest.Shipped(t, kept(func(t *testing.T, cfg store.Config) (*Store, error) { return Over(database(t), cfg) }))
 }
 
 func database(t *testing.T) *bbolt.DB {
