@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,7 +45,7 @@ restart, pause, add faults. docs/simulator.md lists the faults and shows the API
 	c.Flags().IntVar(&f.retention, "retention", 0, "changes that can be resumed from (default 1024)")
 	c.Flags().StringVar(&f.faults, "faults", "", "file with a fault schedule, YAML or JSON")
 	c.Flags().DurationVar(&f.every, "publish-every", 0, "publish one change this often (default: only over the control API)")
-	c.Flags().StringVar(&f.vouch, "vouch", "", "frame: say `connected` first; none: a foreign server that does not (default frame)")
+	c.Flags().StringVar(&f.vouch, "vouch", "", "frame: say connected first; none: a foreign server that does not (default frame)")
 	c.Flags().StringVar(&f.expiry, "expiry", "", "how an expired position is answered: frame, gone, rejected (default frame)")
 	c.Flags().BoolVar(&f.tls, "tls", false, "serve https with a certificate made for this run; clients have to trust the file that is named")
 	c.Flags().StringVar(&f.caOut, "ca-out", "", "with --tls: file for the certificate to trust, PEM (default: one in the temporary folder, for this run)")
@@ -56,7 +59,7 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 		return usage("--publish-every: %v is not between 1ms and 1h", f.every)
 	}
 	if f.faults != "" {
-		data, err := os.ReadFile(f.faults)
+		data, err := readBounded(f.faults, simulator.MaxScheduleBytes)
 		if err != nil {
 			return usage("--faults: %v", err)
 		}
@@ -73,6 +76,10 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 		f.caOut = filepath.Join(dir, "ca.pem")
 	}
 	s, err := serve.Start(c.Context(), serve.Options{Addr: f.addr, Simulator: opt, TLS: f.tls, CAFile: f.caOut, CORS: f.cors})
+	var busy *net.OpError
+	if errors.As(err, &busy) {
+		return usage("--addr: %v; port 0 takes a free one", err)
+	}
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -99,4 +106,25 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 			}
 		}
 	}
+}
+
+// readBounded reads a regular file of at most limit bytes: what is longer, or has no end, is no file that people wrote.
+func readBounded(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", path, limit)
+	}
+	return data, err
 }

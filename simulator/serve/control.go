@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/conform-dev/conform/simulator"
 	"github.com/conform-dev/conform/simulator/strict"
@@ -89,7 +91,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (state simulato
 			return state, refusal{status: http.StatusForbidden, detail: "origin: requests of other sites are not served"}
 		}
 	}
-	body, err := readBody(w, r)
+	body, err := s.readBody(w, r)
 	if err != nil {
 		return state, err
 	}
@@ -106,15 +108,21 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (state simulato
 }
 
 // readBody reads a JSON body; an empty one is an empty object.
-func readBody(w http.ResponseWriter, r *http.Request) (*strict.Node, error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (*strict.Node, error) {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(time.Now().Add(s.opt.BodyTimeout)) // a connection that cannot have one is bounded by its client
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return nil, refusal{status: http.StatusRequestEntityTooLarge, detail: fmt.Sprintf("body: larger than %d bytes", MaxBody)}
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, refusal{status: http.StatusRequestTimeout, detail: fmt.Sprintf("body: not whole within %v", s.opt.BodyTimeout)}
+	}
 	if err != nil {
 		return nil, refusal{status: http.StatusBadRequest, detail: "body: it broke off"}
 	}
+	_ = c.SetReadDeadline(time.Time{})
 	if len(text) == 0 {
 		return &strict.Node{Kind: strict.Object, Line: 1, Column: 1}, nil
 	}

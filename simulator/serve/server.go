@@ -29,8 +29,12 @@ const (
 	MaxHeaderBytes = 32 << 10
 	// MaxStray bounds what a client may send behind its request; a stream reads nothing more from it.
 	MaxStray = 64 << 10
-	// headerTimeout bounds how long a request may take to arrive.
+	// headerTimeout bounds how long the head of a request may take to arrive.
 	headerTimeout = 10 * time.Second
+	// DefaultBodyTimeout bounds how long the body of a control request may take to arrive: people send a few lines.
+	DefaultBodyTimeout = 10 * time.Second
+	// CeilingBodyTimeout is the largest BodyTimeout: MaxBody over the slowest line that is still one.
+	CeilingBodyTimeout = time.Minute
 	// idleTimeout ends a control connection that nobody uses.
 	idleTimeout = time.Minute
 	// drainTimeout bounds the wait for the peer's kernel to take what was written before a reset: over loopback it takes
@@ -43,6 +47,8 @@ type Options struct {
 	Addr      string   // host:port; "127.0.0.1:0". Anything but a loopback address needs Hosts
 	Hosts     []string // names under which requests may come in beside loopback ones (DNS rebinding)
 	Simulator simulator.Options
+	// BodyTimeout is how long the body of a control request may take: DefaultBodyTimeout, at most CeilingBodyTimeout.
+	BodyTimeout time.Duration
 	// TLS serves over TLS, HTTP/1.1 still, with a certificate made for this server: for loopback and Hosts, good for a week.
 	TLS bool
 	// CAFile is where the certificate to trust goes, in PEM; empty writes none, see CA. With TLS only. It replaces nothing but
@@ -89,6 +95,12 @@ var ErrClosed = errors.New("simulator: server closed")
 func Start(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Addr == "" {
 		opt.Addr = "127.0.0.1:0"
+	}
+	if opt.BodyTimeout == 0 {
+		opt.BodyTimeout = DefaultBodyTimeout
+	}
+	if opt.BodyTimeout < 0 || opt.BodyTimeout > CeilingBodyTimeout {
+		return nil, fmt.Errorf("body timeout: %v is not above 0 and at most %v", opt.BodyTimeout, CeilingBodyTimeout)
 	}
 	host, _, err := net.SplitHostPort(opt.Addr)
 	if err != nil {
