@@ -126,8 +126,11 @@ func appendValue(b []byte, v any) ([]byte, error) {
 }
 
 func appendMembers(b []byte, m members) ([]byte, error) {
-	m = slices.Clone(m)
-	slices.SortFunc(m, func(a, b member) int { return compareUnits(a.name, b.name) })
+	order := func(a, b member) int { return compareUnits(a.name, b.name) }
+	if !slices.IsSortedFunc(m, order) {
+		m = slices.Clone(m)
+		slices.SortFunc(m, order)
+	}
 	b = append(b, '{')
 	for i, e := range m {
 		if i > 0 {
@@ -150,6 +153,10 @@ func appendText(b []byte, s string) ([]byte, error) {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	for len(s) > 0 {
+		if n := plain(s); n > 0 {
+			b, s = append(b, s[:n]...), s[n:]
+			continue
+		}
 		r, n, ok := decodeRune(s)
 		if !ok {
 			return nil, errText
@@ -177,4 +184,12 @@ func appendText(b []byte, s string) ([]byte, error) {
 		s = s[n:]
 	}
 	return append(b, '"'), nil
+}
+
+// plain is how many bytes at the beginning of s are ASCII and stand for themselves in a string.
+func plain(s string) (n int) {
+	for n < len(s) && s[n] >= 0x20 && s[n] < 0x80 && s[n] != '"' && s[n] != '\\' {
+		n++
+	}
+	return n
 }

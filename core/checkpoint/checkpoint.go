@@ -104,12 +104,17 @@ func positions(p *event.Position) [4]positionMember {
 }
 
 func positionValue(p event.Position) members {
-	out := members{{"sequence", int64(p.Seq)}}
-	for _, m := range positions(&p) {
-		if *m.value != "" {
-			out = append(out, member{m.name, *m.value})
+	out := make(members, 0, 5) // written in the canonical order, which saves sorting them
+	add := func(name, text string) {
+		if text != "" {
+			out = append(out, member{name, text})
 		}
 	}
+	add("cursor", p.Cursor)
+	add("deltaToken", p.DeltaToken)
+	out = append(out, member{"sequence", int64(p.Seq)})
+	add("timestamp", p.Timestamp)
+	add("watermark", p.Watermark)
 	return out
 }
 

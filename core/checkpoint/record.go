@@ -29,28 +29,11 @@ type Record struct {
 
 // NewRecord makes the record of a checkpoint. It fails when the checkpoint is not valid against its own context.
 func NewRecord(c *Checkpoint, observedAt int64) (Record, error) {
-	if err := c.Check(); err != nil {
-		return Record{}, err
-	}
-	ctx, err := c.Context.Validate()
+	scope, err := Bind(c.Context)
 	if err != nil {
 		return Record{}, err
 	}
-	key, err := ScopeKey(ctx)
-	if err != nil {
-		return Record{}, err
-	}
-	return Record{
-		Key:                      key,
-		SourceID:                 ctx.SourceID,
-		QueryFingerprint:         ctx.QueryFingerprint,
-		SourceVersion:            ctx.SourceVersion,
-		SchemaVersion:            ctx.SchemaVersion,
-		AuthorizationScopeDigest: ScopeDigest(ctx.AuthorizationScopeFingerprint),
-		Resume:                   c.Resume,
-		SavedAt:                  c.SavedAt,
-		ObservedAt:               observedAt,
-	}, nil
+	return scope.Record(c, observedAt)
 }
 
 type recordText struct {
@@ -72,16 +55,18 @@ func (r *Record) texts() [6]recordText {
 
 // JSON is the record in canonical form.
 func (r Record) JSON() ([]byte, error) {
-	out := members{
+	return appendValue(make([]byte, 0, 768), members{ // in the canonical order, which saves sorting them
+		{"authorizationScopeDigest", r.AuthorizationScopeDigest},
 		{"format", RecordFormat},
+		{"key", r.Key},
+		{"observedAt", FormatTime(r.ObservedAt)},
+		{"queryFingerprint", r.QueryFingerprint},
 		{"resume", positionValue(r.Resume)},
 		{"savedAt", FormatTime(r.SavedAt)},
-		{"observedAt", FormatTime(r.ObservedAt)},
-	}
-	for _, m := range r.texts() {
-		out = append(out, member{m.name, *m.value})
-	}
-	return appendValue(nil, out)
+		{"schemaVersion", r.SchemaVersion},
+		{"sourceId", r.SourceID},
+		{"sourceVersion", r.SourceVersion},
+	})
 }
 
 // DecodeRecord reads a stored record, as untrusted as any other document. It fails with ErrFormat for an object whose
@@ -178,12 +163,10 @@ func (r *Record) Age(now, limit int64) (detail, message string) {
 // stored, and says at which member that was. A record with no such text is Accepted. What the record has only as a digest,
 // or as a number, is not looked at.
 func (r *Record) Screen() (path string, v Verdict) {
-	for _, m := range r.shown() {
-		if v := Screen(m.value); v != Accepted {
-			return m.path, v
-		}
+	if path, v = screen(r.names()); v != Accepted {
+		return path, v
 	}
-	return "", Accepted
+	return screen(r.places())
 }
 
 // recordMember is a text of a record that came from outside, and the path of its member.
@@ -192,15 +175,28 @@ type recordMember struct {
 	value string
 }
 
-func (r *Record) shown() []recordMember {
-	out := []recordMember{
-		{"sourceId", r.SourceID},
-		{"queryFingerprint", r.QueryFingerprint},
-		{"sourceVersion", r.SourceVersion},
-		{"schemaVersion", r.SchemaVersion},
+func screen(members [4]recordMember) (path string, v Verdict) {
+	for _, m := range members {
+		if m.value == "" {
+			continue // absent
+		}
+		if v := Screen(m.value); v != Accepted {
+			return m.path, v
+		}
 	}
-	for _, m := range positions(&r.Resume) {
-		out = append(out, recordMember{"resume." + m.name, *m.value})
+	return "", Accepted
+}
+
+// names are the texts of the context that are not kept as a digest alone.
+func (r *Record) names() [4]recordMember {
+	return [4]recordMember{
+		{"sourceId", r.SourceID}, {"queryFingerprint", r.QueryFingerprint}, {"sourceVersion", r.SourceVersion}, {"schemaVersion", r.SchemaVersion},
 	}
-	return out
+}
+
+func (r *Record) places() [4]recordMember {
+	p := &r.Resume
+	return [4]recordMember{
+		{"resume.cursor", p.Cursor}, {"resume.watermark", p.Watermark}, {"resume.timestamp", p.Timestamp}, {"resume.deltaToken", p.DeltaToken},
+	}
 }

@@ -84,7 +84,13 @@ func toUTF8(s string) string {
 // compareUnits orders two strings by UTF-16 code units (facts 3.4): a character beyond U+FFFF sorts by its first
 // surrogate, and so before U+E000 to U+FFFF.
 func compareUnits(a, b string) int {
-	ua, ub := units{rest: a}, units{rest: b}
+	same := 0 // ASCII orders by its bytes
+	for ; same < len(a) && same < len(b) && a[same] < utf8.RuneSelf && b[same] < utf8.RuneSelf; same++ {
+		if a[same] != b[same] {
+			return int(a[same]) - int(b[same])
+		}
+	}
+	ua, ub := units{rest: a[same:]}, units{rest: b[same:]}
 	for {
 		x, y := ua.next(), ub.next()
 		if x != y {

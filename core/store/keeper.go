@@ -15,6 +15,7 @@ type Keeper struct {
 	under     Storage
 	cfg       Config
 	contained *atomic.Uint64
+	scopes    *scopes
 }
 
 // Keep makes the store over a storage. It fails with invalid-checkpoint for a setting out of range, naming setting, value
@@ -24,14 +25,14 @@ func Keep(under Storage, cfg Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{under: under, cfg: cfg, contained: new(atomic.Uint64)}, nil
+	return &Keeper{under: under, cfg: cfg, contained: new(atomic.Uint64), scopes: new(scopes)}, nil
 }
 
 // Over is the same store, with the same settings and counts, over another storage: a view of the one below inside a
 // transaction of the caller's, for example. Since Save reports trouble and returns nil, such a view has to remember for
 // itself whether it was written to.
 func (k *Keeper) Over(under Storage) *Keeper {
-	return &Keeper{under: under, cfg: k.cfg, contained: k.contained}
+	return &Keeper{under: under, cfg: k.cfg, contained: k.contained, scopes: k.scopes}
 }
 
 // Contained counts panics of the clock, the diagnostics callback and the storage that were caught (D-24).
@@ -43,12 +44,16 @@ func (k *Keeper) Save(ctx context.Context, c checkpoint.Checkpoint) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	rec, err := checkpoint.NewRecord(&c, 0)
+	var rec checkpoint.Record
+	scope, err := k.scopes.bind(c.Context)
+	if err == nil {
+		rec, err = scope.Record(&c, 0)
+	}
 	if err != nil {
 		k.report(NewDiagnostic(Saving, Trouble(event.InvalidCheckpoint.String()), checkpoint.PlaceholderKey, "the checkpoint is not valid", err))
 		return nil
 	}
-	if path, v := rec.Screen(); v != checkpoint.Accepted {
+	if path, v := scope.Screen(&rec); v != checkpoint.Accepted {
 		k.report(NewDiagnostic(Saving, CredentialScreened, rec.Key, path+" must not be stored", nil))
 		// The older record goes as well: the next load is a snapshot, as the seed says (D-21).
 		if err := k.try(func() error { return k.under.Remove(ctx, rec.Key, nil) }); err != nil {

@@ -93,10 +93,12 @@ func rate(b *testing.B, writers int, save func(scope int, seq event.Seq) error) 
 }
 
 func benchCheckpoint(scope int, seq event.Seq) checkpoint.Checkpoint {
-	c := storetest.At(seq, time.Now().UnixMilli())
-	c.Context = benchScopes[scope]
+	c := benchPosition
+	c.Context, c.Resume.Seq, c.SavedAt = benchScopes[scope], seq, time.Now().UnixMilli()
 	return c
 }
+
+var benchPosition = storetest.At(41, 0)
 
 var benchScopes = func() (out [256]checkpoint.Context) {
 	for i := range out {

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 
 	"go.etcd.io/bbolt"
@@ -102,6 +103,7 @@ func (s *storage) write() {
 	defer close(s.over)
 	batch := make([]*request, 0, maxBatch)
 	for first := range s.queue {
+		s.gather()
 		batch = s.collect(batch[:0], first)
 		if len(batch) == 0 {
 			continue
@@ -115,6 +117,15 @@ func (s *storage) write() {
 			}
 			batch[i] = nil
 		}
+	}
+}
+
+// gather lets those run who are about to ask: their requests then share this commit instead of waiting for the next. It
+// stops when nobody came, so that a caller who is alone does not wait.
+func (s *storage) gather() {
+	for n := -1; n < len(s.queue) && n < maxBatch; {
+		n = len(s.queue)
+		runtime.Gosched()
 	}
 }
 
