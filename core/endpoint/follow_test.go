@@ -111,19 +111,27 @@ func TestEndpointsPeopleHave(t *testing.T) {
 	for name, through := range map[string]transport.Transport{"in this process": sse.New(), "in a plugin's": p} {
 		t.Run(name, func(t *testing.T) {
 			g.heard, tunnel.asked = nil, nil
+			var mu sync.Mutex // the consumer and the observer are told on goroutines of their own
 			var told strings.Builder
 			seen := ""
 			s, err := subscription.Open(t.Context(), through, func(_ context.Context, ev *event.Event) error {
 				seen += fmt.Sprint(ev.Kind, " ", ev.Pos.Seq, ", ")
 				if name == "in a plugin's" && runtime.GOOS == "linux" {
-					told.WriteString(kernelsView(t, p.PID()))
+					view := kernelsView(t, p.PID())
+					mu.Lock()
+					told.WriteString(view)
+					mu.Unlock()
 				}
 				return nil
 			},
 				subscription.WithEndpoint("https://events.test/stream"), subscription.WithQuery(transport.Query{SourceID: "incidents"}),
 				subscription.WithHeaders(headers), subscription.WithCredentials(credential), subscription.WithTLS(certificates),
 				subscription.WithProxy(endpoint.ProxyFromEnvironment), subscription.WithPolicy(session.Policy{Attempts: 5}),
-				subscription.WithObserver(func(r trace.Record) { fmt.Fprintf(&told, "%+v\n", r) }))
+				subscription.WithObserver(func(r trace.Record) {
+					mu.Lock()
+					defer mu.Unlock()
+					fmt.Fprintf(&told, "%+v\n", r)
+				}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,6 +58,7 @@ func TestCandidate(t *testing.T) {
 		})
 		s := open(t, w, apply, subscription.WithStore(st), subscription.WithCandidates(), subscription.WithSavedIDs())
 		time.Sleep(time.Minute)
+		closeAndWait(t, s)
 		if saves != 4 || len(offered) != 4 {
 			t.Fatalf("%d saves, %d candidates", saves, len(offered))
 		}
@@ -67,7 +68,6 @@ func TestCandidate(t *testing.T) {
 		if p := offered[3].Resume; p.Cursor != "" || fmt.Sprint(offered[3].RecentIDs) != "[e9]" {
 			t.Errorf("a snapshot carries its own positions only (D-03): %+v", offered[3])
 		}
-		closeAndWait(t, s)
 	})
 }
 
@@ -112,10 +112,9 @@ func TestCandidateClockFails(t *testing.T) {
 func TestForgetWaitsForConsumer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := odd{Store: newStore(t)}
-		var busy atomic.Bool
-		forgot := false
+		var busy, forgot atomic.Bool
 		st.forget = func(context.Context) error {
-			forgot = true
+			forgot.Store(true)
 			if busy.Load() {
 				t.Error("forgot while the consumer kept")
 			}
@@ -130,8 +129,8 @@ func TestForgetWaitsForConsumer(t *testing.T) {
 		w := newWire(serve(transport.No, transport.Signal{Kind: transport.Expired, Reason: event.CursorExpired}, 5), serve(transport.No, stay))
 		s := open(t, w, apply, subscription.WithStore(st), subscription.WithCandidates())
 		time.Sleep(time.Minute)
-		if !forgot || len(w.attempts()) < 2 {
-			t.Errorf("forgot %v, %d attempts", forgot, len(w.attempts()))
+		if !forgot.Load() || len(w.attempts()) < 2 {
+			t.Errorf("forgot %v, %d attempts", forgot.Load(), len(w.attempts()))
 		}
 		closeAndWait(t, s)
 	})
