@@ -32,13 +32,13 @@ const MaxFoldRounds = 4
 // credential in it: percent coding, case and separators do not count. The rules are those of facts 4.6 with D-27; where
 // they go further than the reference is said at each.
 func Screen(text string) Verdict {
-	forms, ok := fold(text)
-	if !ok || credential(forms[len(forms)-1]) {
+	all, n := fold(text)
+	if n == 0 || credential(all[n-1]) {
 		return CredentialShaped
 	}
 	// The reference looks at the shape of the raw text alone, so that one round of percent coding hides a link. Here no
 	// form may be a link that the raw text may not be.
-	for _, f := range forms {
+	for _, f := range all[:n] {
 		if link(f) {
 			return URLShaped
 		}
@@ -46,22 +46,32 @@ func Screen(text string) Verdict {
 	return Accepted
 }
 
+// forms are what a text is, with one round of percent coding less in each. It is an array since each save screens.
+type forms [MaxFoldRounds + 2]string
+
 // fold takes percent coding off, round by round. The first form is the text itself; every later one, and the last one
-// always, is trimmed and in lower case. It fails for coding that is broken or deeper than MaxFoldRounds.
-func fold(text string) (forms []string, ok bool) {
-	forms = []string{text}
+// always, is trimmed and in lower case. There is none, n is 0, for coding that is broken or deeper than MaxFoldRounds.
+func fold(text string) (all forms, n int) {
 	now := strings.ToLower(trim(text))
+	all[0], n = text, 1
 	for range MaxFoldRounds {
 		if !coded(now) {
-			return append(forms, now), true
+			if n == 1 {
+				all[n], n = now, n+1
+			}
+			return all, n
 		}
+		var ok bool
 		if now, ok = uncode(now); !ok {
-			return nil, false
+			return all, 0
 		}
 		now = strings.ToLower(trim(now))
-		forms = append(forms, now)
+		all[n], n = now, n+1
 	}
-	return forms, !coded(now)
+	if coded(now) {
+		return all, 0
+	}
+	return all, n
 }
 
 // coded says whether there is a percent sign with two hex digits.
