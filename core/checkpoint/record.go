@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/conform-dev/conform/core/event"
 )
@@ -53,20 +54,69 @@ func (r *Record) texts() [6]recordText {
 	}
 }
 
-// JSON is the record in canonical form.
+// JSON is the record in canonical form. A store writes many: the members are written in their order, one by one.
 func (r Record) JSON() ([]byte, error) {
-	return appendValue(make([]byte, 0, 768), members{ // in the canonical order, which saves sorting them
-		{"authorizationScopeDigest", r.AuthorizationScopeDigest},
-		{"format", RecordFormat},
-		{"key", r.Key},
-		{"observedAt", FormatTime(r.ObservedAt)},
-		{"queryFingerprint", r.QueryFingerprint},
-		{"resume", positionValue(r.Resume)},
-		{"savedAt", FormatTime(r.SavedAt)},
-		{"schemaVersion", r.SchemaVersion},
-		{"sourceId", r.SourceID},
-		{"sourceVersion", r.SourceVersion},
-	})
+	const usual = 768 // bytes; most records need no more
+	w := &writer{b: make([]byte, 0, usual)}
+	w.open()
+	w.text("authorizationScopeDigest", r.AuthorizationScopeDigest)
+	w.text("format", RecordFormat)
+	w.text("key", r.Key)
+	w.text("observedAt", FormatTime(r.ObservedAt))
+	w.text("queryFingerprint", r.QueryFingerprint)
+	w.name("resume")
+	w.open()
+	w.some("cursor", r.Resume.Cursor)
+	w.some("deltaToken", r.Resume.DeltaToken)
+	w.name("sequence")
+	w.b = strconv.AppendInt(w.b, int64(r.Resume.Seq), 10)
+	w.some("timestamp", r.Resume.Timestamp)
+	w.some("watermark", r.Resume.Watermark)
+	w.close()
+	w.text("savedAt", FormatTime(r.SavedAt))
+	w.text("schemaVersion", r.SchemaVersion)
+	w.text("sourceId", r.SourceID)
+	w.text("sourceVersion", r.SourceVersion)
+	w.close()
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.b, nil
+}
+
+// writer writes objects whose members come in their canonical order.
+type writer struct {
+	b   []byte
+	err error
+}
+
+func (w *writer) open() { w.b = append(w.b, '{') }
+
+func (w *writer) close() { w.b = append(w.b, '}') }
+
+// name begins a member. Its name is ASCII and needs no escape.
+func (w *writer) name(name string) {
+	if w.b[len(w.b)-1] != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(append(append(w.b, '"'), name...), '"', ':')
+}
+
+func (w *writer) text(name, value string) {
+	w.name(name)
+	b, err := appendText(w.b, value)
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.b = b
+}
+
+// some leaves out an empty text.
+func (w *writer) some(name, value string) {
+	if value != "" {
+		w.text(name, value)
+	}
 }
 
 // DecodeRecord reads a stored record, as untrusted as any other document. It fails with ErrFormat for an object whose

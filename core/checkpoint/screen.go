@@ -129,6 +129,9 @@ func credential(folded string) bool {
 // `& ; ? # ,` and white space. White space before `=` or `:` belongs to the assignment, so that `password = x` is one; the
 // reference takes that for a piece without any.
 func assigns(folded string) bool {
+	if !strings.ContainsAny(folded, "=:") {
+		return false
+	}
 	isEnd := func(r rune) bool { return strings.ContainsRune("&;?#,", r) || isScriptSpace(r) }
 	for rest := folded; rest != ""; {
 		n := strings.IndexFunc(rest, isEnd)
