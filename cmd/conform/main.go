@@ -80,7 +80,7 @@ func newRoot() *cobra.Command {
 		Long: `conform runs one written contract (snapshot, delta, cursor, resume, expiry, liveness) over realtime wires and writes a
 report that somebody else can check.
 
-Exit codes: 0 all claimed MUST rows passed; 1 one failed or was not exercised; 2 the call or the configuration was wrong;
+Exit codes of run: 0 all claimed MUST rows passed; 1 one failed or was not exercised; 2 the call or the configuration was wrong;
 3 conform itself broke; 4 a MUST row was inconclusive; 130 interrupted (what was done is in the report).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
