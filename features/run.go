@@ -84,7 +84,7 @@ func runFrom(ctx context.Context, from fs.FS, read reader, opt Options) ([]Scena
 	if opt.Parallel < 1 || opt.Parallel > MaxParallel {
 		return nil, fmt.Errorf("parallel: %d is not in 1 to %d", opt.Parallel, MaxParallel)
 	}
-	r := &runner{opt: opt, chosen: map[string]Scenario{}}
+	r := &runner{opt: opt, stopped: func() bool { return ctx.Err() != nil }, chosen: map[string]Scenario{}}
 	for _, s := range all {
 		if s.In(opt.Lane, opt.Wire) && (opt.Filter == nil || opt.Filter(s)) {
 			r.chosen[s.Where()] = s
@@ -141,6 +141,7 @@ type runner struct {
 	opt      Options
 	chosen   map[string]Scenario
 	contents []godog.Feature
+	stopped  func() bool // the run was interrupted; a step's own context need not show it
 
 	mu   sync.Mutex // scenarios end when they like
 	runs []ScenarioRun
@@ -225,7 +226,7 @@ func (s *scene) end(ctx context.Context, _ *godog.Scenario, _ error) (context.Co
 	if !s.active {
 		return ctx, nil
 	}
-	interrupted := context.Cause(ctx) == context.Canceled
+	interrupted := s.stopped()
 	s.cancel()
 	if err := s.stage.Close(); err != nil {
 		s.run.StepErrors = append(s.run.StepErrors, "close: "+err.Error())

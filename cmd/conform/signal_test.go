@@ -38,10 +38,15 @@ func left(t *testing.T, out string) (partial bool, results int) {
 	data, err := os.ReadFile(filepath.Join(out, "envelope.json"))
 	var e struct {
 		Partial bool
-		Results []struct{}
+		Results []struct{ Scenario, Outcome string }
 	}
 	if err := errors.Join(err, json.Unmarshal(data, &e)); err != nil {
 		t.Fatal(err)
+	}
+	for _, r := range e.Results {
+		if r.Outcome != "passed" { // what was cut off is left out: it proves nothing against anybody
+			t.Errorf("%s: %s", r.Scenario, r.Outcome)
+		}
 	}
 	return e.Partial, len(e.Results)
 }
