@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 )
@@ -108,7 +109,10 @@ func TestReaderIsGone(t *testing.T) {
 func TestOutputCannotBeWritten(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip(err)
+		if runtime.GOOS == "linux" {
+			t.Fatal(err)
+		}
+		t.Skip("only Linux has a file that is always full:", err)
 	}
 	defer full.Close()
 	out := filepath.Join(t.TempDir(), "out")

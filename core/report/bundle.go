@@ -35,10 +35,7 @@ func Write(dir string, run Run, red *Redactor) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	temp, err := os.MkdirTemp(filepath.Dir(dir), ".conform-report-*")
+	temp, err := beside(dir)
 	if err != nil {
 		return err
 	}
@@ -74,14 +71,19 @@ func Check(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	temp, err := os.MkdirTemp(filepath.Dir(dir), ".conform-report-*")
+	temp, err := beside(dir)
 	if err != nil {
 		return err
 	}
 	return os.Remove(temp)
+}
+
+// beside makes a temporary folder next to dir, and the folder above both if that is missing.
+func beside(dir string) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(filepath.Dir(dir), ".conform-report-*")
 }
 
 // replaceable says which folder dir is, behind links, and whether there is one in its place that may go: an empty one, or a

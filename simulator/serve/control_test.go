@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/conform-dev/conform/internal/need"
 	"github.com/conform-dev/conform/simulator"
 )
 
@@ -152,9 +153,7 @@ func TestCurl(t *testing.T) {
 	if _, _, err := net.SplitHostPort(s.Addr()); err != nil {
 		t.Error(err)
 	}
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl on this machine: the text above was checked, running it was not")
-	}
+	need.Command(t, "curl", "curl") // the text above was checked; running it needs one
 	s.must(s.Add(simulator.Fault{Name: "cut", At: simulator.At{Event: 1}, With: map[string]string{"as": "eof"}}))
 	out, err := exec.CommandContext(s.ctx, "sh", "-c", s.Curl()).Output()
 	if err != nil || !strings.Contains(string(out), "event: snapshot\ndata: {") {
