@@ -41,7 +41,7 @@ func Document(s *session.Session, e session.Epoch, now session.Now, d transport.
 }
 
 func answer(a transport.Answer) session.Answer {
-	out := session.Answer{StreamEpoch: a.StreamEpoch, Head: a.Head}
+	out := session.Answer{StreamEpoch: a.StreamEpoch, Head: a.Head, ClosingSoon: a.ClosingSoon}
 	out.Rejected, _ = event.ParseReason(a.Rejected)
 	switch a.Resumed {
 	case transport.Yes:

@@ -22,6 +22,7 @@ type Answer struct {
 	Head        event.Seq    // newest sequence; NoSeq if not named
 	Resumed     Tristate     // judged only if a position was sent
 	Rejected    event.Reason // why a resume was rejected; None if not said
+	ClosingSoon bool         // the server is about to close: a planned hand-over is wanted (D-36)
 }
 
 // Down says how a connection ended, as its transport saw it.

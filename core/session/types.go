@@ -24,6 +24,7 @@ type Attempt struct {
 	Epoch  Epoch
 	Resume event.Position // event.NoPosition: ask for a snapshot
 	By     time.Duration  // give up at
+	Beside bool           // a planned hand-over: the connection before this one stays open until a Hangup names it (D-36)
 	Renew  bool           // ask the credential source again before connecting: the last one was refused (D-33)
 }
 

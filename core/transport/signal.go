@@ -5,13 +5,18 @@ import "github.com/conform-dev/conform/core/event"
 // Signal is what a transport reports beside data events. Which members count is said per kind.
 type Signal struct {
 	Kind       SignalKind
-	Status     int          // Refused: the HTTP status, 0 if none
-	Reason     event.Reason // Expired, Gap, Answer (why a resume was rejected)
-	Cause      Cause        // Refused, Ended
-	Detail     string       // for people: what was seen, with limit and byte position; never a secret, never a position
-	RetryAfter Delay        // Retry; and Refused, Ended when the server named a delay
-	Answer     Answer       // Answer
-	Cursor     string       // Mark: position named without data; empty means the server cleared it (D-43)
+	Status     int            // Refused: the HTTP status, 0 if none
+	Reason     event.Reason   // Expired, Gap, Answer (why a resume was rejected)
+	Cause      Cause          // Refused, Ended
+	Detail     string         // for people: what was seen, with limit and byte position; never a secret, never a position
+	RetryAfter Delay          // Retry; and Refused, Ended when the server named a delay
+	Answer     Answer         // Answer
+	Cursor     string         // Mark: position named without data; empty means the server cleared it (D-43)
+	Position   event.Position // Refreshed: the position that takes the place of the held one, at the same sequence (D-28)
+	Poll       *PollReport    // Polled
+	Wake       *Wake          // Woken
+	WakeState  *WakeState     // WakeStated
+	CatchUp    *CatchUp       // CaughtUp
 }
 
 // SignalKind is the kind of a signal.
@@ -37,9 +42,20 @@ const (
 	Gap
 	// Ended: the connection is over and may be tried again, or, with Cause ServerStop, is not to be (D-33).
 	Ended
+
+	// Recovering: a transport that keeps its own recovery loop begins anew with a snapshot; why is in Reason (D-01, D-45).
+	Recovering
+	// Refreshed: nothing changed, and the server named a newer way to go on from where we are, in Position (D-28).
+	Refreshed
+	// Polled: one poll is done, in Poll. It is a sign of life.
+	Polled
+	// WakeStated, Woken, CaughtUp: what the fleet-wake lane says, in WakeState, Wake and CatchUp.
+	WakeStated
+	Woken
+	CaughtUp
 )
 
-var signalKinds = [...]string{"", "open", "heartbeat", "answered", "mark", "retry", "refused", "expired", "gap", "ended"}
+var signalKinds = [...]string{"", "open", "heartbeat", "answered", "mark", "retry", "refused", "expired", "gap", "ended", "recovering", "refreshed", "polled", "wake-stated", "woken", "caught-up"}
 
 // String is the word used in traces and on the plugin wire.
 func (k SignalKind) String() string {
@@ -50,7 +66,7 @@ func (k SignalKind) String() string {
 }
 
 // Final says whether nothing may follow a signal of this kind.
-func (k SignalKind) Final() bool { return k >= Refused }
+func (k SignalKind) Final() bool { return k >= Refused && k <= Ended }
 
 // Cause says what ended a connection (D-33). The texts are those of the session's endings.
 type Cause uint8
@@ -85,7 +101,7 @@ type Answer struct {
 	Head        event.Seq // headSequence; NoSeq if not named
 	Resumed     Tristate  // judged only if a position was sent
 	Rejected    string    // resumeRejected as the server gave it, only if it is one of the contract's reasons
-	ClosingSoon bool      // WebSocket: a planned hand-over is coming
+	ClosingSoon bool      // WebSocket: the server is about to close; a hand-over to a new connection is wanted (D-36)
 }
 
 // Tristate is a yes, a no, or nothing said.

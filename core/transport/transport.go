@@ -18,6 +18,10 @@ type Attempt struct {
 	Credential Credential     // one header at most; its value is never logged
 	Options    map[string]string
 
+	// Draw is chance for the machine, made by whoever drives it (law 2): mask keys, a handshake's nonce, jitter. It is no part of
+	// what is asked and does not cross to a plugin.
+	Draw [32]byte
+
 	// What only some endpoints need; a transport gets it only if its descriptor says that it takes it.
 	Headers []ExtraHeader
 	TLS     TLS
@@ -75,9 +79,11 @@ type Output struct {
 	Request  *Request
 	Document *Document
 	Signal   *Signal
+	Send     []byte // bytes for the server on the connection that an upgrade (101) opened; valid until the next call
 }
 
-// Machine is a transport's pure client for one connection. It starts no goroutine, reads no clock, does no I/O and is not
+// Machine is a transport's pure client for one connection, or, where it polls, for one chain of requests: it may owe the next
+// Request when the answer to the last one has ended. It starts no goroutine, reads no clock, does no I/O and is not
 // safe for concurrent use. After every input the driver calls Take until ok is false.
 type Machine interface {
 	// Start begins the connection; the first Output is the Request.
@@ -90,6 +96,23 @@ type Machine interface {
 	End(err error)
 	// Take hands out what is due, in wire order. After a final signal there is nothing more.
 	Take() (out Output, ok bool)
+}
+
+// Clocked is a Machine that acts as time passes: it pings, waits or polls.
+type Clocked interface {
+	Machine
+	// Wake tells the time since some start of the driver's. The driver calls it before Start and before every other input, and
+	// once Deadline has passed; early calls are harmless.
+	Wake(now time.Duration)
+	// Deadline is when Wake is wanted next; ok is false if nothing waits for time to pass.
+	Deadline() (at time.Duration, ok bool)
+}
+
+// Leaver is a Machine that takes its leave: told that the caller lets go of the connection, it may owe a last Send, which the
+// driver writes if that needs no waiting. Nothing else comes after it.
+type Leaver interface {
+	Machine
+	Leave()
 }
 
 // Transport is what a plugin serves and what a subscription runs, in this process or behind a plugin host.

@@ -1,0 +1,46 @@
+package transport
+
+import "github.com/conform-dev/conform/core/event"
+
+// WakeState is the `state` frame of the fleet-wake lane (fleet facts 2.1), as the server sent it.
+type WakeState struct {
+	Armed               bool
+	Reason              string
+	HasReason           bool
+	LastPushAt          int64 // unix milliseconds; -1 for null: no push yet
+	ConnectedIdentities int64 // -1 if it is no count
+	ArmedForViewer      bool
+	SubscriptionID      string // empty: none was vouched for this viewer
+}
+
+// Wake is one `wake` frame whose envelope was checked (fleet facts 2.2, 3.2). The envelope is a hint that there is something to
+// poll for, never the truth.
+type Wake struct {
+	SubscriptionID string
+	EventID        string
+	LogID          event.Seq // NoSeq if the envelope names none
+	Envelope       []byte    // the JSON as it came; valid until the next call
+	// Dropped says why the wake does not count, in a fixed word (foreign-subscription, schema-version, malformed); empty if it
+	// does. A dropped one moves no watermark and carries no envelope.
+	Dropped string
+}
+
+// CatchUp is the axis of D-59: what became of this connection's catch-up poll.
+type CatchUp struct {
+	State     CatchUpState
+	Pending   int64     // -1: not known
+	Watermark event.Seq // held after it; NoSeq if none is held
+	Reason    string    // why, for every state but done; fixed words, no server text
+}
+
+// CatchUpState is where a connection's catch-up stands.
+type CatchUpState string
+
+// The states.
+const (
+	CatchUpUnknown  CatchUpState = "unknown"
+	CatchUpDone     CatchUpState = "done"
+	CatchUpFailed   CatchUpState = "failed"
+	CatchUpNotFired CatchUpState = "not-fired"
+	CatchUpNoSeam   CatchUpState = "no-seam"
+)
