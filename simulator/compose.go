@@ -15,6 +15,7 @@ type dispatch struct {
 	seq   event.Seq
 	entry *entry // nil for a snapshot
 	shape shape
+	as    framing // how it is framed, on a wire that has frames
 	data  []byte  // replaces the event's JSON; nil leaves it
 	drop  bool    // it is not sent
 	after []frame // what follows it
@@ -51,7 +52,7 @@ func (st *stream) compose() bool {
 	st.sim.plan.each(func(a *armed) {
 		l, ok := a.logic.(sender)
 		at := &a.fault.At
-		if !ok || d.drop || !a.on(st.n, st.resume) || at.Byte != 0 ||
+		if !ok || d.drop || !a.on(st) || at.Byte != 0 ||
 			at.Sequence != 0 && at.Sequence != d.seq || at.Event != 0 && at.Event != st.composed+1 {
 			return
 		}
@@ -60,7 +61,7 @@ func (st *stream) compose() bool {
 		}
 		d.by = a
 		if l.send(&d) {
-			st.sim.strike(a, st.n, d.seq)
+			st.sim.strike(a, st, d.seq)
 		}
 	})
 	st.dispatch(&d)
@@ -70,7 +71,9 @@ func (st *stream) compose() bool {
 // dispatch queues d and what the faults put behind it.
 func (st *stream) dispatch(d *dispatch) {
 	if !d.drop {
-		st.push(st.frame(d.entry, d.seq, d.shape, d.data))
+		f := st.frame(d.entry, d.seq, d.shape, d.data)
+		f.as = d.as
+		st.push(f)
 		st.composed++
 		st.lastID, st.lastSnap = d.shape.id, d.entry == nil
 	}
@@ -95,15 +98,15 @@ func (st *stream) lost() {
 	st.end(EOF, "history lost")
 }
 
-// frame encodes one event. data, if not nil, stands in for its JSON.
+// frame makes one event. data, if not nil, stands in for its JSON.
 func (st *stream) frame(e *entry, seq event.Seq, s shape, data []byte) frame {
 	f := st.sim.feed
 	kind := event.Snapshot
 	if e != nil && !s.merge {
 		kind = e.change.Kind
 	}
-	s.seq = seq
-	position := f.cursor(seq)
+	position := st.cursor(seq)
+	s.seq, s.position = seq, position
 	switch {
 	case s.bare:
 		position = ""
@@ -111,7 +114,7 @@ func (st *stream) frame(e *entry, seq event.Seq, s shape, data []byte) frame {
 		position = other(position)
 	}
 	b := Block{Event: kind.String()}
-	switch st.sim.opt.CursorIn {
+	switch st.coder.cursorIn() {
 	case "id":
 		b.ID = position
 	case "both":
@@ -134,8 +137,13 @@ func (st *stream) frame(e *entry, seq event.Seq, s shape, data []byte) frame {
 		rows, at, _ := f.rowsAt(seq)
 		b.Data = f.appendSnapshot(nil, seq, rows, at, s)
 	}
-	return frame{st.encode(b), &trace.Record{Kind: trace.ServerSent, Epoch: st.n, Type: kind.String(), Seq: seq, ID: s.id,
+	return frame{block: b, event: &trace.Record{Kind: trace.ServerSent, Epoch: st.n, Type: kind.String(), Seq: seq, ID: s.id,
 		Cursor: trace.Digest("cursor", position)}}
+}
+
+// cursor is the position that the stream's wire gives out for seq.
+func (st *stream) cursor(seq event.Seq) string {
+	return cursor(st.home.wire, st.sim.feed.version, seq)
 }
 
 // errorBlock is the error frame of facts 5.4.
@@ -153,13 +161,13 @@ func (st *stream) idle() bool {
 	struck := false
 	st.sim.plan.each(func(a *armed) {
 		l, ok := a.logic.(idler)
-		if !ok || struck || a.event() || a.fault.At.Byte != 0 || !a.on(st.n, st.resume) ||
+		if !ok || struck || a.event() || a.fault.At.Byte != 0 || !a.on(st) ||
 			st.sim.now.Mono < st.opened+a.fault.At.After || slices.Contains(st.idled, a) {
 			return
 		}
 		if struck = l.idle(st); struck {
 			st.idled = append(st.idled, a)
-			st.sim.strike(a, st.n, event.NoSeq)
+			st.sim.strike(a, st, event.NoSeq)
 		}
 	})
 	return struck

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/trace"
@@ -55,7 +56,7 @@ func (s *Simulator) publish(c Change) error {
 		return err
 	}
 	s.record(trace.Record{Kind: trace.ServerPublish, Type: c.Kind.String(), Seq: seq, ID: s.feed.eventID(seq),
-		Cursor: trace.Digest("cursor", s.feed.cursor(seq)), Args: map[string]string{"rows": s.feed.digestNow()}})
+		Cursor: trace.Digest("cursor", s.Cursor(seq)), Args: map[string]string{"rows": s.feed.digestNow()}})
 	s.trimmed(oldest)
 	s.settle()
 	s.feedFaults()
@@ -75,7 +76,7 @@ func (s *Simulator) feedFaults() {
 		if ok && (a.fault.At.Sequence == 0 || a.fault.At.Sequence == s.feed.head) {
 			head := s.feed.head
 			if l.feed(s) {
-				s.strike(a, 0, head)
+				s.strike(a, nil, head)
 			}
 		}
 	})
@@ -136,7 +137,7 @@ func (s *Simulator) restart(r Restart) error {
 	if err := s.feed.restart(r.Head, r.Epoch); err != nil {
 		return err
 	}
-	s.sse.endAll(r.As, "restart")
+	s.endAll(r.As, "restart")
 	s.baseline(trace.ServerRestart, s.feed.epoch())
 	return nil
 }
@@ -153,10 +154,24 @@ func (s *Simulator) Resume(now Now) {
 	s.settle()
 }
 
+func (s *Simulator) endAll(kind CloseKind, why string) {
+	for _, w := range s.wires {
+		w.endAll(kind, why)
+	}
+}
+
+func (s *Simulator) eachStream(do func(*stream)) {
+	for _, w := range s.wires {
+		for _, st := range w.connections() {
+			do(st)
+		}
+	}
+}
+
 // CloseAll ends every connection when what it was given is written.
 func (s *Simulator) CloseAll(now Now, kind CloseKind) {
 	s.now = now
-	s.sse.endAll(kind, "")
+	s.endAll(kind, "")
 	s.settle()
 }
 
@@ -168,11 +183,11 @@ func (s *Simulator) Add(now Now, f Fault) error {
 	}
 	a := s.plan.armed[len(s.plan.armed)-1]
 	if c, ok := a.logic.(*cut); ok && c.at > 0 {
-		for _, st := range s.sse.streams {
-			if a.on(st.n, st.resume) && st.body < c.at {
+		s.eachStream(func(st *stream) {
+			if a.on(st) && st.body < c.at {
 				st.cut, st.cutBy = c, a
 			}
-		}
+		})
 	}
 	if _, ok := a.logic.(feeder); ok {
 		s.feedFaults()
@@ -199,9 +214,10 @@ type State struct {
 	Struck      map[string]int `json:"struck"` // strikes so far, by fault
 }
 
-// Connection is one open connection.
+// Connection is one open connection of any wire.
 type Connection struct {
 	Request int       `json:"request"` // n-th request
+	Wire    string    `json:"wire"`    // SSE, WebSocket or OData
 	Sent    event.Seq `json:"sent"`    // last sequence composed for it; NoSeq before the snapshot
 	Events  int       `json:"events"`  // composed so far
 	Body    int64     `json:"bodyBytes"`
@@ -213,14 +229,11 @@ type Connection struct {
 func (s *Simulator) State() State {
 	f := s.feed
 	out := State{Epoch: f.epoch(), Head: f.head, Oldest: f.oldestKept(), Retention: f.keep, Rows: len(f.rows), Digest: f.digestNow(),
-		Paused: s.paused, Requests: int(s.sse.requests), Connections: []Connection{}, Faults: []Fault{}, Struck: map[string]int{}}
-	for _, st := range s.sse.streams {
-		sent := st.next - 1
-		if st.snapshot {
-			sent = event.NoSeq
-		}
-		out.Connections = append(out.Connections, Connection{int(st.n), sent, st.composed, st.body, st.waiting(), st.mute})
+		Paused: s.paused, Requests: int(s.requests), Connections: []Connection{}, Faults: []Fault{}, Struck: map[string]int{}}
+	for _, w := range s.wires {
+		out.Connections = append(out.Connections, w.state()...)
 	}
+	slices.SortFunc(out.Connections, func(a, b Connection) int { return a.Request - b.Request })
 	for _, a := range s.plan.armed {
 		fault := a.fault
 		fault.Times = a.left

@@ -12,10 +12,10 @@ var update = flag.Bool("update", false, "write the generated parts of docs/simul
 
 const docs = "../docs/simulator.md"
 
-// table is the fault table of the documentation, made from the registry.
-func table() string {
+// faultTable is the fault table of the documentation, made from the registry.
+func faultTable() string {
 	var b strings.Builder
-	b.WriteString("| fault | does | triggers | parameters |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| fault | does | triggers | wires | parameters |\n| --- | --- | --- | --- | --- |\n")
 	for _, s := range Faults() {
 		var params []string
 		for _, p := range s.Params {
@@ -29,7 +29,14 @@ func table() string {
 			}
 			params = append(params, fmt.Sprintf("`%s` (%s%s): %s", p.Name, kind, def, p.Doc))
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Name, s.Doc, strings.Join(s.At, ", "), strings.Join(params, "; "))
+		wires := strings.Join(s.wires(), ", ")
+		switch len(s.wires()) {
+		case len(WireNames()):
+			wires = "all"
+		case 0:
+			wires = "the feed"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.Name, s.Doc, strings.Join(s.At, ", "), wires, strings.Join(params, "; "))
 	}
 	return b.String()
 }
@@ -46,7 +53,7 @@ func TestFaultTable(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatal("the marks of the table are gone")
 	}
-	want := "\n" + table() + "\n"
+	want := "\n" + faultTable() + "\n"
 	if got == want {
 		return
 	}

@@ -13,6 +13,7 @@ type shape struct {
 	cursor   string // in the JSON, empty for none
 	pad      int    // bytes of padding in the event
 	seq      event.Seq
+	position string // the feed's, whether it is sent or not
 	conflict string // member at which the nested checkpoint disagrees, empty for none
 	other    bool   // another cursor than the feed's
 	bare     bool   // no cursor

@@ -18,7 +18,8 @@ import (
 type Spec struct {
 	Name   string
 	Doc    string
-	At     []string // triggers that it takes: connection, request, sequence, event, byte, ms
+	At     []string // triggers that it takes: connection, request, sequence, event, byte, ms; wire goes with connection
+	Wires  []string // wires that know it; empty for all
 	Params []Param
 	build  func(args) any // makes an answerer, sender, idler or feeder, or several in one
 }
@@ -61,6 +62,25 @@ func specOf(name string) *Spec {
 		}
 	}
 	return nil
+}
+
+// wires are the wires that the fault can strike; none for a fault of the feed.
+func (s *Spec) wires() []string {
+	switch {
+	case !has(s.At, "connection"):
+		return nil
+	case s.Wires == nil:
+		return WireNames()
+	}
+	return s.Wires
+}
+
+// triggers are all members that `at` may have.
+func (s *Spec) triggers() []string {
+	if has(s.At, "connection") {
+		return append(slices.Clone(s.At), "wire")
+	}
+	return s.At
 }
 
 func (s *Spec) param(name string) *Param {
@@ -119,10 +139,13 @@ func (f *Fault) check() error {
 		name string
 		set  bool
 	}{{"connection", f.At.Connection != 0}, {"request", f.At.Request != ""}, {"sequence", f.At.Sequence != 0},
-		{"event", f.At.Event != 0}, {"byte", f.At.Byte != 0}, {"ms", f.At.After != 0}} {
-		if t.set && !has(spec.At, t.name) {
-			return fmt.Errorf("at.%s: the fault %s does not take this trigger, only %s", t.name, f.Name, strings.Join(spec.At, ", "))
+		{"event", f.At.Event != 0}, {"byte", f.At.Byte != 0}, {"ms", f.At.After != 0}, {"wire", f.At.Wire != ""}} {
+		if t.set && !has(spec.triggers(), t.name) {
+			return fmt.Errorf("at.%s: the fault %s does not take this trigger, only %s", t.name, f.Name, strings.Join(spec.triggers(), ", "))
 		}
+	}
+	if f.At.Wire != "" && !has(spec.wires(), f.At.Wire) {
+		return fmt.Errorf("at.wire: %q is none of the wires of the fault %s: %s", f.At.Wire, f.Name, strings.Join(spec.wires(), ", "))
 	}
 	if f.At.Connection < 0 || f.At.Sequence < 0 || f.At.Event < 0 || f.At.Byte < 0 || f.At.After < 0 || f.At.After > MaxStall {
 		return fmt.Errorf("at: a trigger out of range")
@@ -183,6 +206,7 @@ type (
 // armed is a fault of the schedule that is not used up.
 type armed struct {
 	fault Fault
+	wires []string
 	logic any
 	left  int
 }
@@ -200,7 +224,7 @@ func (p *plan) add(f Fault) error {
 	if len(p.armed) >= MaxFaults {
 		return fmt.Errorf("faults: at most %d at a time", MaxFaults)
 	}
-	a := &armed{fault: f, left: f.Times}
+	a := &armed{fault: f, wires: specOf(f.Name).wires(), left: f.Times}
 	if a.left == 0 {
 		a.left = 1
 	}
@@ -220,18 +244,19 @@ func (p *plan) each(do func(*armed)) {
 	p.armed = slices.DeleteFunc(p.armed, func(a *armed) bool { return a.left == 0 })
 }
 
-// on says whether the connection's own triggers hold.
-func (a *armed) on(n uint32, resume bool) bool {
+// on says whether the connection's own triggers hold, and whether its wire knows the fault.
+func (a *armed) on(st *stream) bool {
 	at := &a.fault.At
-	return (at.Connection == 0 || at.Connection == int(n)) &&
-		(at.Request == "" || (at.Request == "resume") == resume)
+	return (at.Connection == 0 || at.Connection == int(st.n)) &&
+		(at.Request == "" || (at.Request == "resume") == st.resume) &&
+		(at.Wire == "" || at.Wire == st.home.wire) && has(a.wires, st.home.wire)
 }
 
 // event says whether the fault waits for an event, and not for an idle stream or an answer.
 func (a *armed) event() bool { return a.fault.At.Sequence != 0 || a.fault.At.Event != 0 }
 
-// strike counts and records that a struck connection n at seq.
-func (s *Simulator) strike(a *armed, n uint32, seq event.Seq) {
+// strike counts and records that a struck at seq: st, or the feed.
+func (s *Simulator) strike(a *armed, st *stream, seq event.Seq) {
 	if a.left > 0 {
 		a.left--
 	}
@@ -239,5 +264,11 @@ func (s *Simulator) strike(a *armed, n uint32, seq event.Seq) {
 		s.plan.struck = map[string]int{}
 	}
 	s.plan.struck[a.fault.Name]++
-	s.record(trace.Record{Kind: trace.ServerFault, Epoch: n, Seq: seq, Detail: a.fault.Name})
+	r := trace.Record{Kind: trace.ServerFault, Seq: seq, Detail: a.fault.Name}
+	if st == nil {
+		s.record(r)
+		return
+	}
+	r.Epoch = st.n
+	st.home.record(r)
 }

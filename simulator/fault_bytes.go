@@ -41,9 +41,10 @@ func (s split) answer(a *answer) bool {
 }
 
 var dialectFault = Spec{
-	Name: "dialect",
-	Doc:  "writes the same stream in another legal way",
-	At:   []string{"connection", "request"},
+	Name:  "dialect",
+	Wires: []string{SSE},
+	Doc:   "writes the same stream in another legal way",
+	At:    []string{"connection", "request"},
 	Params: []Param{
 		{Name: "lineEnd", Kind: "text", Doc: "end of every line", Default: "lf", Values: []string{"lf", "cr", "crlf"}},
 		{Name: "tight", Kind: "boolean", Doc: "no space behind the colon", Default: "false"},
@@ -59,6 +60,9 @@ var dialectFault = Spec{
 type dialect struct{ Dialect }
 
 func (d *dialect) answer(a *answer) bool {
-	a.stream.dialect = d.Dialect
-	return true
+	c, ok := a.stream.coder.(*sseCoder)
+	if ok {
+		c.dialect = d.Dialect
+	}
+	return ok
 }

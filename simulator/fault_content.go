@@ -84,18 +84,21 @@ type gapNotice struct {
 }
 
 func (g *gapNotice) send(d *dispatch) bool {
-	d.after = append(d.after, frame{bytes: d.st.encode(g.block())})
+	d.after = append(d.after, frame{block: g.block(d.st)})
 	return true
 }
 
 func (g *gapNotice) idle(st *stream) bool {
-	st.block(g.block())
+	st.block(g.block(st))
 	return true
 }
 
-func (g *gapNotice) block() Block {
+func (g *gapNotice) block(st *stream) Block {
 	if g.isError {
 		return errorBlock(g.code, g.terminal)
+	}
+	if st.home.wire != SSE { // no event name beside the JSON
+		return Block{Data: fmt.Appendf(nil, `{"type":"gap","missed":%d}`, g.missed)}
 	}
 	return Block{Event: "gap", Data: fmt.Appendf(nil, `{"missed":%d}`, g.missed)}
 }

@@ -9,7 +9,7 @@ var insertFault = Spec{
 	Params: []Param{{Name: "block", Kind: "bytes", Doc: "the block without its blank line", Default: ":"}},
 	build: func(a args) any {
 		text, _ := url.PathUnescape(a.text("block")) // checked
-		return insert(text + "\n\n")
+		return insert(text)
 	},
 }
 
@@ -18,11 +18,11 @@ var insertFault = Spec{
 type insert string
 
 func (i insert) send(d *dispatch) bool {
-	d.after = append(d.after, frame{bytes: []byte(i)})
+	d.after = append(d.after, frame{bytes: d.st.coder.insert([]byte(i))})
 	return true
 }
 
 func (i insert) idle(st *stream) bool {
-	st.push(frame{bytes: []byte(i)})
+	st.push(frame{bytes: st.coder.insert([]byte(i))})
 	return true
 }

@@ -30,7 +30,7 @@ func (f *feed) appendConflict(b []byte, at int64, s shape) []byte {
 	case "timestamp":
 		b = append(append(append(b, `,"checkpoint":{"timestamp":"`...), timestamp(at+1)...), `"}`...)
 	case "cursor":
-		b = append(appendString(append(b, `,"checkpoint":{"cursor":`...), other(f.cursor(s.seq))), '}')
+		b = append(appendString(append(b, `,"checkpoint":{"cursor":`...), other(s.position)), '}')
 	default:
 		b = appendString(append(append(append(b, `,"`...), s.conflict...), `":`...), "w-1")
 		b = append(append(append(b, `,"checkpoint":{"`...), s.conflict...), `":`...)

@@ -68,15 +68,16 @@ func (r *redirect) answer(a *answer) bool {
 	case r.given:
 		a.header["Location"] = []string{r.location}
 	default:
-		a.header["Location"] = []string{a.sim.opt.Path}
+		a.header["Location"] = []string{a.stream.home.path}
 	}
 	return true
 }
 
 var mediaTypeFault = Spec{
-	Name: "media-type",
-	Doc:  "answers 200 with another media type",
-	At:   []string{"connection", "request"},
+	Name:  "media-type",
+	Wires: []string{SSE, OData},
+	Doc:   "answers 200 with another media type",
+	At:    []string{"connection", "request"},
 	Params: []Param{
 		{Name: "type", Kind: "text", Doc: "value of Content-Type", Default: "text/html"},
 		{Name: "stream", Kind: "boolean", Doc: "send the stream all the same, instead of a page that is left open", Default: "false"},

@@ -273,5 +273,4 @@ func (f *feed) restart(head event.Seq, epoch bool) error {
 }
 
 func (f *feed) epoch() string                { return epochName(f.source, f.version) }
-func (f *feed) cursor(seq event.Seq) string  { return cursor(f.version, seq) }
 func (f *feed) eventID(seq event.Seq) string { return eventID(f.version, seq) }

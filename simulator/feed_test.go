@@ -16,7 +16,7 @@ func TestRetention(t *testing.T) {
 		r := newRig(t, Options{Head: 100, Retention: k})
 		r.publish(AutoMixed, 60)
 		for back := range 60 {
-			c := r.get("/stream", cursor(7, event.Seq(160-back)))
+			c := r.get("/stream", cursor(SSE, 7, event.Seq(160-back)))
 			got := r.events(c)
 			switch {
 			case back > k && (len(got) != 1 || got[0].data != `{"type":"error","terminal":false,"code":"cursor-expired"}` || r.closed[c] != EOF):
@@ -102,16 +102,16 @@ func TestDigestHistory(t *testing.T) {
 func TestCursor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v, seq := rapid.IntRange(0, 1<<31-1).Draw(t, "version"), event.Seq(rapid.Int64Range(0, int64(event.MaxSeq)).Draw(t, "seq"))
-		if gv, gs, ok := parseCursor(cursor(v, seq)); !ok || gv != v || gs != seq {
-			t.Fatalf("%s read back as %d, %d, %v", cursor(v, seq), gv, gs, ok)
+		if gv, gs, ok := parseCursor(SSE, cursor(SSE, v, seq)); !ok || gv != v || gs != seq {
+			t.Fatalf("%s read back as %d, %d, %v", cursor(SSE, v, seq), gv, gs, ok)
 		}
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`c-[0-9+.-]{0,6}-[0-9 -]{0,18}`)).Draw(t, "text")
-		if gv, gs, ok := parseCursor(text); ok && cursor(gv, gs) != text {
-			t.Fatalf("%q is read as %s", text, cursor(gv, gs))
+		if gv, gs, ok := parseCursor(SSE, text); ok && cursor(SSE, gv, gs) != text {
+			t.Fatalf("%q is read as %s", text, cursor(SSE, gv, gs))
 		}
 	})
 	for _, bad := range []string{"", "c-7", "c-7-", "c--1", "c-07-1", "c-7-01", "c-7-1 ", "C-7-1", "c-7-9007199254740992", "c-2147483648-1", "c-7-1-1", "c-+7-1"} {
-		if v, seq, ok := parseCursor(bad); ok {
+		if v, seq, ok := parseCursor(SSE, bad); ok {
 			t.Errorf("%q read as %d, %d", bad, v, seq)
 		}
 	}

@@ -188,7 +188,7 @@ func TestNeverStuck(t *testing.T) {
 				case 3, 4:
 					position := ""
 					if in.a%2 == 0 {
-						position = cursor(7+in.a%4/3, event.Seq(in.b))
+						position = cursor(SSE, 7+in.a%4/3, event.Seq(in.b))
 					}
 					r.get("/stream", position)
 				case 5:

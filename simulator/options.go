@@ -23,7 +23,10 @@ type Options struct {
 	Retention    int   // events kept; DefaultRetention
 	HistoryBytes int64 // DefaultHistoryBytes
 
-	Path        string        // of the SSE stream; "/stream"
+	Path          string // of the SSE stream; "/stream"
+	WebSocketPath string // of the WebSocket stream; "/ws"
+	ODataPath     string // of the OData collection; "/odata/" and the source
+
 	Connections int           // open at once; DefaultConnections
 	QueueEvents int           // DefaultQueueEvents
 	QueueBytes  int64         // DefaultQueueBytes
@@ -50,6 +53,8 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	text(&o.Source, "incidents")
 	text(&o.Path, "/stream")
+	text(&o.WebSocketPath, "/ws")
+	text(&o.ODataPath, "/odata/"+o.Source)
 	text(&o.HeartbeatAs, "comment")
 	text(&o.Vouch, "frame")
 	if o.Vouch == "none" {
@@ -129,10 +134,23 @@ func (o *Options) check() error {
 		return fmt.Errorf("head: %d is not in 0 to %d", o.Head, event.MaxSeq-MaxRetention)
 	case len(o.Source) > MaxIDBytes || !plain(o.Source):
 		return fmt.Errorf("source: %q is not 1 to %d letters, digits, dots, dashes and underscores", o.Source, MaxIDBytes)
-	case !strings.HasPrefix(o.Path, "/") || strings.ContainsAny(o.Path, "?# \r\n"):
-		return fmt.Errorf("path: %q is no absolute path", o.Path)
 	case o.Expiry == "rejected" && o.Vouch == "none":
 		return fmt.Errorf("expiry: %q needs the connected frame, and vouch is none", o.Expiry)
+	}
+	return o.checkPaths()
+}
+
+// checkPaths wants each wire at a place of its own.
+func (o *Options) checkPaths() error {
+	taken := map[string]string{}
+	for _, p := range []struct{ name, path string }{{"path", o.Path}, {"webSocketPath", o.WebSocketPath}, {"odataPath", o.ODataPath}} {
+		if !strings.HasPrefix(p.path, "/") || strings.ContainsAny(p.path, "?# \r\n") {
+			return fmt.Errorf("%s: %q is no absolute path", p.name, p.path)
+		}
+		if other := taken[p.path]; other != "" {
+			return fmt.Errorf("%s: %q is the %s too", p.name, p.path, other)
+		}
+		taken[p.path] = p.name
 	}
 	return nil
 }

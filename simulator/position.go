@@ -8,17 +8,19 @@ import (
 	"github.com/conform-dev/conform/core/event"
 )
 
-// A cursor is `c-<source version>-<sequence>`. To a client it is opaque; the server reads it back and trusts nothing in it:
-// both numbers are written in one way only, so that two texts never mean one position.
+// A cursor is `c-<source version>-<sequence>`, with w on the WebSocket wire and t on the OData one in place of c. To a client it
+// is opaque; the server reads it back and trusts nothing in it: both numbers are written in one way only, so that two texts
+// never mean one position.
+var cursorMarks = map[string]string{SSE: "c-", WebSocket: "w-", OData: "t-"}
 
-// cursor writes the position of sequence seq in source version v.
-func cursor(v int, seq event.Seq) string {
-	return "c-" + strconv.Itoa(v) + "-" + strconv.FormatInt(int64(seq), 10)
+// cursor writes the position of sequence seq in source version v as a wire has it.
+func cursor(wire string, v int, seq event.Seq) string {
+	return cursorMarks[wire] + strconv.Itoa(v) + "-" + strconv.FormatInt(int64(seq), 10)
 }
 
-// parseCursor reads a cursor; ok is false for anything this simulator could not have given out.
-func parseCursor(text string) (v int, seq event.Seq, ok bool) {
-	rest, ok := strings.CutPrefix(text, "c-")
+// parseCursor reads a cursor; ok is false for anything this wire could not have given out.
+func parseCursor(wire, text string) (v int, seq event.Seq, ok bool) {
+	rest, ok := strings.CutPrefix(text, cursorMarks[wire])
 	if !ok {
 		return 0, 0, false
 	}

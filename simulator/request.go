@@ -27,49 +27,51 @@ type refusal struct {
 	status int
 	title  string
 	detail string
+	header map[string]string // further ones; nil for none
 }
 
-// parseRequest reads a request for the stream. The position is the Last-Event-ID header or the cursor parameter; the
-// header wins, since a client that reconnects by itself keeps its URL and moves its header on. An empty one is none.
-func (s *sse) parseRequest(r Request) (request, *refusal) {
+func refuse(status int, title, detail string) *refusal { return &refusal{status, title, detail, nil} }
+
+// readRequest reads a request for a stream; position is one that stands outside the query, and wins.
+func (t *table) readRequest(r Request, position string) (request, *refusal) {
 	req := request{position: event.NoSeq, mode: "snapshot-then-delta", credential: first1(r.Header["Authorization"])}
 	req.bearer = req.credential != ""
 	if len(r.Target) > MaxTarget {
-		return req, &refusal{414, "URI Too Long", "target: longer than the limit"}
+		return req, refuse(414, "URI Too Long", "target: longer than the limit")
 	}
 	u, err := url.ParseRequestURI(r.Target)
 	if err != nil {
-		return req, &refusal{400, "Bad Request", "target: no path and query"}
+		return req, refuse(400, "Bad Request", "target: no path and query")
 	}
-	if u.Path != s.sim.opt.Path {
-		return req, &refusal{404, "Not Found", "the stream is at " + s.sim.opt.Path}
+	if u.Path != t.path {
+		return req, refuse(404, "Not Found", "the stream is at "+t.path)
 	}
 	if r.Method != "GET" {
-		return req, &refusal{405, "Method Not Allowed", "a stream is opened with GET"}
+		return req, &refusal{405, "Method Not Allowed", "a stream is opened with GET", map[string]string{"Allow": "GET"}}
 	}
 	q, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return req, &refusal{400, "Bad Request", "query: not encoded as a form"}
+		return req, refuse(400, "Bad Request", "query: not encoded as a form")
 	}
-	if src := q.Get("sourceId"); src != "" && src != s.sim.feed.source {
-		return req, &refusal{404, "Not Found", "sourceId: this feed is " + s.sim.feed.source}
+	if src := q.Get("sourceId"); src != "" && src != t.sim.feed.source {
+		return req, refuse(404, "Not Found", "sourceId: this feed is "+t.sim.feed.source)
 	}
 	for _, name := range []string{"where", "spatialFilter"} {
 		if q.Get(name) != "" {
-			return req, &refusal{400, "Bad Request", name + ": the simulator does not filter, and does not pretend to"}
+			return req, refuse(400, "Bad Request", name+": the simulator does not filter, and does not pretend to")
 		}
 	}
 	if m := q.Get("mode"); m != "" {
 		req.mode = m
 	}
 	if !has([]string{"snapshot", "snapshot-then-delta", "delta"}, req.mode) {
-		return req, &refusal{400, "Bad Request", "mode: must be snapshot, snapshot-then-delta or delta"}
+		return req, refuse(400, "Bad Request", "mode: must be snapshot, snapshot-then-delta or delta")
 	}
-	if req.raw = first1(r.Header["Last-Event-Id"], r.Header["Last-Event-ID"]); req.raw == "" {
+	if req.raw = position; req.raw == "" {
 		req.raw = q.Get("cursor")
 	}
 	if len(req.raw) > MaxPosition {
-		return req, &refusal{431, "Request Header Fields Too Large", "position: longer than the limit"}
+		return req, refuse(431, "Request Header Fields Too Large", "position: longer than the limit")
 	}
 	if req.raw == "" {
 		for _, name := range []string{"sequence", "watermark", "timestamp", "deltaToken"} {
@@ -77,7 +79,7 @@ func (s *sse) parseRequest(r Request) (request, *refusal) {
 		}
 		return req, nil
 	}
-	if v, seq, ok := parseCursor(req.raw); ok {
+	if v, seq, ok := parseCursor(t.wire, req.raw); ok {
 		req.version, req.position, req.known = v, seq, true
 	}
 	return req, nil
@@ -113,10 +115,10 @@ type answer struct {
 }
 
 // honest judges the position that was sent by the feed alone.
-func (s *sse) honest(req *request, n uint32) *answer {
-	f := s.sim.feed
-	a := &answer{sim: s.sim, req: req, n: n, status: 200, header: Header{}, head: f.head, resumed: "false", how: "snapshot",
-		connected: s.sim.opt.Vouch == "frame", stream: s.newStream(n, req)}
+func (t *table) honest(req *request, n uint32, c coder) *answer {
+	f := t.sim.feed
+	a := &answer{sim: t.sim, req: req, n: n, status: 200, header: Header{}, head: f.head, resumed: "false", how: "snapshot",
+		connected: t.sim.opt.Vouch == "frame", stream: t.newStream(n, req, c)}
 	st := a.stream
 	st.snapshot = req.mode != "delta"
 	st.next = f.head + 1
@@ -135,7 +137,7 @@ func (s *sse) honest(req *request, n uint32) *answer {
 	case req.position > f.head:
 		reject(event.TransportGap)
 	case !f.resumable(req.position):
-		a.expire(s.sim.opt.Expiry)
+		a.expire(t.sim.opt.Expiry)
 	default:
 		a.resumed, a.how = "true", "resumed"
 		st.snapshot, st.next = false, req.position+1

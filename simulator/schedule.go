@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/conform-dev/conform/core/event"
@@ -40,6 +41,7 @@ type At struct {
 	Sequence   event.Seq     `json:"sequence,omitempty"`   // the event with this sequence, or the feed's head; from 1
 	Event      int           `json:"event,omitempty"`      // n-th event of the connection, from 1, snapshots included
 	Byte       int64         `json:"byte,omitempty"`       // so many bytes of the connection's body, from 1
+	Wire       string        `json:"wire,omitempty"`       // only connections of this wire: sse, websocket or odata
 	After      time.Duration `json:"-"`                    // not before the connection is so old; `ms` in the text
 }
 
@@ -107,17 +109,20 @@ func FaultFrom(n *strict.Node) (Fault, error) {
 }
 
 func (a *At) read(n *strict.Node, spec *Spec) error {
-	if err := n.Only(spec.At...); err != nil {
+	if err := n.Only(spec.triggers()...); err != nil {
 		return err
 	}
 	var connection, sequence, nth, ms int64
 	err := first(
 		n.Int("connection", &connection, 1, 1<<31-1), n.Int("sequence", &sequence, 1, int64(event.MaxSeq)),
 		n.Int("event", &nth, 1, 1<<31-1), n.Int("byte", &a.Byte, 1, 1<<40), n.Int("ms", &ms, 1, int64(MaxStall/time.Millisecond)),
-		n.String("request", &a.Request))
+		n.String("request", &a.Request), n.String("wire", &a.Wire))
 	a.Connection, a.Sequence, a.Event, a.After = int(connection), event.Seq(sequence), int(nth), time.Duration(ms)*time.Millisecond
 	if err == nil && a.Request != "" && a.Request != "resume" && a.Request != "snapshot" {
 		err = n.Get("request").Refuse("must be resume or snapshot")
+	}
+	if err == nil && a.Wire != "" && !has(spec.wires(), a.Wire) {
+		err = n.Get("wire").Refuse("must be %s", strings.Join(spec.wires(), ", "))
 	}
 	return err
 }

@@ -43,7 +43,8 @@ type Output struct {
 	Record *trace.Record
 }
 
-// Head is the start of an answer.
+// Head is the start of an answer. Behind Status 101 the body is raw bytes, both ways: it has no chunks, and what the client sends
+// is given to Received.
 type Head struct {
 	Status int
 	Header Header
@@ -69,15 +70,16 @@ const (
 // Simulator owns a feed, a schedule of faults and the servers on it. It starts no goroutine, reads no clock, does no I/O
 // and is not safe for concurrent use. After every input the driver takes outputs until there are none.
 type Simulator struct {
-	opt     Options
-	feed    *feed
-	plan    plan
-	revoked int // credentials of Options.Accepts that count no more
-	sse     sse
-	out     []Output
-	taken   int
-	paused  bool
-	now     Now
+	opt      Options
+	feed     *feed
+	plan     plan
+	revoked  int    // credentials of Options.Accepts that count no more
+	wires    []wire // the first one answers for unknown paths
+	requests uint32 // seen so far, of all wires
+	out      []Output
+	taken    int
+	paused   bool
+	now      Now
 }
 
 // New makes a simulator. An error names the setting, its value and its bound (D-13), or the place in the schedule.
@@ -88,7 +90,7 @@ func New(opt Options) (*Simulator, error) {
 		return nil, err
 	}
 	s := &Simulator{opt: opt, feed: newFeed(&opt)}
-	s.sse.init(s)
+	s.wires = []wire{&sse{table{sim: s, wire: SSE, path: opt.Path}}}
 	for i, f := range opt.Schedule.Faults {
 		if err := s.plan.add(f); err != nil {
 			return nil, faultAt(i, err)
@@ -113,14 +115,17 @@ func (s *Simulator) Take() (Output, bool) {
 // Request opens connection c.
 func (s *Simulator) Request(now Now, c Conn, r Request) {
 	s.now = now
-	s.sse.request(c, r)
+	s.requests++
+	s.route(r.Target).request(c, s.requests, r)
 	s.settle()
 }
 
 // Gone says that the client of c left. A connection that is unknown or closed already is ignored.
 func (s *Simulator) Gone(now Now, c Conn) {
 	s.now = now
-	s.sse.gone(c)
+	for _, w := range s.wires {
+		w.gone(c)
+	}
 	s.settle()
 }
 
@@ -128,7 +133,19 @@ func (s *Simulator) Gone(now Now, c Conn) {
 // empty send queue strike when everything that was handed out was written.
 func (s *Simulator) Written(now Now, c Conn, n int) {
 	s.now = now
-	s.sse.written(c, n)
+	for _, w := range s.wires {
+		w.written(c, n)
+	}
+	s.settle()
+}
+
+// Received says that the client sent bytes behind an upgrade (a Head with Status 101). They are not kept: what of them is no
+// whole frame yet is copied, up to MaxClientMessage. On a connection that was not upgraded they mean nothing.
+func (s *Simulator) Received(now Now, c Conn, bytes []byte) {
+	s.now = now
+	for _, w := range s.wires {
+		w.received(c, bytes)
+	}
 	s.settle()
 }
 
@@ -139,10 +156,21 @@ func (s *Simulator) Wake(now Now) {
 }
 
 // Deadline is when Wake is wanted next; ok is false if nothing waits for time to pass.
-func (s *Simulator) Deadline() (at time.Duration, ok bool) { return s.sse.deadline() }
+func (s *Simulator) Deadline() (at time.Duration, ok bool) {
+	for _, w := range s.wires {
+		if t, due := w.deadline(); due && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
 
 // settle moves every connection as far as it can go.
-func (s *Simulator) settle() { s.sse.pump() }
+func (s *Simulator) settle() {
+	for _, w := range s.wires {
+		w.pump()
+	}
+}
 
 func (s *Simulator) record(r trace.Record) {
 	r.Actor = trace.Server
@@ -159,5 +187,10 @@ func (s *Simulator) baseline(k trace.Kind, detail string) {
 // the history any more, or not there yet.
 func (s *Simulator) Digest(seq event.Seq) (digest string, ok bool) { return s.feed.digest(seq) }
 
-// Cursor is the position that the feed's current epoch gives out for sequence seq.
-func (s *Simulator) Cursor(seq event.Seq) string { return s.feed.cursor(seq) }
+// Cursor is the position that the feed's current epoch gives out for sequence seq on the SSE wire.
+func (s *Simulator) Cursor(seq event.Seq) string { return s.CursorOn(SSE, seq) }
+
+// CursorOn is the same for any wire. Each has its own form, so that a position of one wire offered to another is refused.
+func (s *Simulator) CursorOn(wire string, seq event.Seq) string {
+	return cursor(wire, s.feed.version, seq)
+}

@@ -11,6 +11,8 @@ import (
 // and cut allow, and counted until the driver says that it was written.
 type stream struct {
 	sim    *Simulator
+	home   *table // of its wire
+	coder  coder
 	conn   Conn
 	n      uint32 // n-th request, the Epoch of its records
 	resume bool   // it named a position
@@ -38,9 +40,7 @@ type stream struct {
 	last   time.Duration // last release
 	moved  time.Duration // last time that the driver took bytes, or had none to take
 
-	dialect   Dialect
-	begun     bool // the first block was written (BOM)
-	split     int  // chunks of so many bytes
+	split     int // chunks of so many bytes
 	mute      bool
 	muteUntil time.Duration // 0: for ever
 	drip      int           // so many bytes at a time, 0: no drip
@@ -50,15 +50,27 @@ type stream struct {
 	cutBy     *armed
 }
 
-// frame is some bytes of the body, and the event that they are, if they are one.
+// coder writes what a stream says as its wire has it.
+type coder interface {
+	// code writes one block; nothing, if the wire cannot say it.
+	code(f *frame) []byte
+	// cursorIn says where the position of an event stands: id, json or both.
+	cursorIn() string
+	// insert writes a text that nobody checked as what the wire has for one event.
+	insert(text []byte) []byte
+}
+
+// frame is one thing that is sent, and the event that it is, if it is one. It is coded when it is queued.
 type frame struct {
-	bytes []byte
+	block Block
+	as    framing       // on a wire that has frames
+	bytes []byte        // coded; set beforehand, they are sent as they stand
 	event *trace.Record // recorded when the last byte was handed out
 }
 
-func (s *sse) newStream(n uint32, req *request) *stream {
-	now := s.sim.now.Mono
-	return &stream{sim: s.sim, n: n, resume: req.resume(), mode: req.mode, opened: now, last: now, moved: now, live: true}
+func (t *table) newStream(n uint32, req *request, c coder) *stream {
+	now := t.sim.now.Mono
+	return &stream{sim: t.sim, home: t, coder: c, n: n, resume: req.resume(), mode: req.mode, opened: now, last: now, moved: now, live: true}
 }
 
 // page is an answer that is no event stream.
@@ -87,26 +99,17 @@ func (st *stream) begin(a *answer) {
 }
 
 func (st *stream) push(f frame) {
+	if f.bytes == nil {
+		f.bytes = st.coder.code(&f)
+	}
+	if len(f.bytes) == 0 {
+		return
+	}
 	st.queue = append(st.queue, f)
 	st.queued += int64(len(f.bytes))
 }
 
-// encode writes b in the stream's dialect. The blocks of the server itself hold no text of a client, so a refused field is a
-// defect and panics.
-func (st *stream) encode(b Block) []byte {
-	var out []byte
-	if st.dialect.BOM && !st.begun {
-		out = append(out, "\ufeff"...)
-	}
-	st.begun = true
-	out, err := AppendBlock(out, b, st.dialect)
-	if err != nil {
-		panic(err)
-	}
-	return out
-}
-
-func (st *stream) block(b Block) { st.push(frame{bytes: st.encode(b)}) }
+func (st *stream) block(b Block) { st.push(frame{block: b}) }
 
 // end closes the stream when what was composed has been written. A mute stream will never write it, so it is dropped.
 func (st *stream) end(kind CloseKind, why string) {
@@ -193,7 +196,7 @@ func (st *stream) release() {
 			f.bytes = f.bytes[len(b):]
 		}
 		if st.cut != nil && st.body >= st.cut.at {
-			st.sim.strike(st.cutBy, st.n, event.NoSeq)
+			st.sim.strike(st.cutBy, st, event.NoSeq)
 			st.queue, st.queued = nil, 0
 			st.ending, st.why = st.cut.kind, "cut"
 			st.cut = nil
@@ -224,20 +227,20 @@ func (st *stream) sent(r *trace.Record) {
 		return
 	}
 	st.ends = append(st.ends, st.body)
-	st.sim.record(*r)
+	st.home.record(*r)
 }
 
 // finish closes a stream that has an end and nothing left to write.
 func (st *stream) finish() {
 	if !st.over && st.ending != "" && len(st.queue) == 0 && st.waiting() == 0 {
-		st.sim.sse.close(st, st.ending, st.why, false)
+		st.home.close(st, st.ending, st.why, false)
 	}
 }
 
 // stall closes a stream whose client has taken nothing of a waiting queue for too long.
 func (st *stream) stall() {
 	if st.waiting() > 0 && st.sim.now.Mono-st.moved >= st.sim.opt.Stall {
-		st.sim.sse.close(st, Reset, "stalled", true)
+		st.home.close(st, Reset, "stalled", true)
 	}
 }
 
@@ -280,7 +283,7 @@ func (st *stream) deadline() (at time.Duration, ok bool) {
 			due(st.last + every)
 		}
 		for _, f := range st.sim.plan.armed {
-			if t := st.opened + f.fault.At.After; f.fault.At.After > 0 && t > st.sim.now.Mono && f.on(st.n, st.resume) {
+			if t := st.opened + f.fault.At.After; f.fault.At.After > 0 && t > st.sim.now.Mono && f.on(st) {
 				due(t)
 			}
 		}
