@@ -19,6 +19,8 @@ var reserved = map[string]string{
 	"Connection": ofTheConnection, "Keep-Alive": ofTheConnection, "Proxy-Connection": ofTheConnection, "Te": ofTheConnection,
 	"Trailer": ofTheConnection, "Transfer-Encoding": ofTheConnection, "Upgrade": ofTheConnection, "Http2-Settings": ofTheConnection,
 	"Content-Length": ofTheConnection, "Expect": ofTheConnection,
+	"Sec-Websocket-Key": ofTheConnection, "Sec-Websocket-Version": ofTheConnection, "Sec-Websocket-Extensions": ofTheConnection,
+	"Sec-Websocket-Protocol": ofTheConnection, "Sec-Websocket-Accept": ofTheConnection,
 	"Host": "would send the request to another site than the endpoint names",
 
 	"Accept": ofTheRequest, "Accept-Encoding": ofTheRequest, "Cache-Control": ofTheRequest,

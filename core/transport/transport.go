@@ -133,3 +133,7 @@ type Sink interface {
 
 // Delay is a server's wish to be left alone, from `retry:` or Retry-After: a floor, never a ceiling (D-34).
 type Delay = time.Duration
+
+// MaxDelayMs is the longest delay in milliseconds that is told apart: more does not fit a Delay. The session holds long floors to
+// ten minutes anyway (D-34).
+const MaxDelayMs = 9_000_000_000_000

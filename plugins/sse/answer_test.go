@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/core/transport/web"
 )
 
 // answered is what a machine makes of the head of the answer to its first request.
@@ -123,7 +124,7 @@ func TestRedirectRing(t *testing.T) {
 		if strings.HasPrefix(got, "GET ") {
 			continue
 		}
-		if want := fmt.Sprintf("refused bad-redirect (too-many-redirects: limit %d)", maxRedirects); got != want || n != maxRedirects+1 {
+		if want := fmt.Sprintf("refused bad-redirect (too-many-redirects: limit %d)", web.MaxRedirects); got != want || n != web.MaxRedirects+1 {
 			t.Fatalf("after %d answers: %q, want %q", n, got, want)
 		}
 		return

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/core/transport/web"
 )
 
 // The options and their words (D-32, D-43). docs/wire.md explains them.
@@ -55,9 +56,6 @@ type settings struct {
 	idIs          string
 }
 
-// maxParameterName is the longest name of a query parameter that is accepted: longer ones are slips, not names.
-const maxParameterName = 128
-
 func parseSettings(options map[string]string) (s settings, err error) {
 	d := Describe()
 	if err := d.CheckOptions(options); err != nil {
@@ -68,25 +66,8 @@ func parseSettings(options map[string]string) (s settings, err error) {
 	s.byHeader = value(OptionResumeBy) == ByLastEventID
 	s.idIs = value(OptionIDIs)
 	s.parameter = value(OptionParameterName)
-	if !isParameterName(s.parameter) {
-		return s, &transport.OptionError{Name: OptionParameterName, Value: s.parameter, Want: "must be 1 to 128 letters, digits or any of - _ . and no parameter of the query"}
+	if !web.IsParameterName(s.parameter) {
+		return s, &transport.OptionError{Name: OptionParameterName, Value: s.parameter, Want: web.BadParameterName}
 	}
 	return s, err
 }
-
-// isParameterName refuses names that would need escaping, and those that the query itself uses.
-func isParameterName(name string) bool {
-	switch name {
-	case "", "sourceId", "layerId", "requestId", "mode", "where", "fields", "spatialFilter", "metadata":
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if !(isLetter(c) || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return false
-		}
-	}
-	return len(name) <= maxParameterName
-}
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

@@ -1,6 +1,10 @@
 package sse
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/conform-dev/conform/core/transport"
+)
 
 // take interprets one complete line (WHATWG HTML 9.2.6). inRead says that line lies inside the read and stays there until
 // the read was consumed; otherwise it lies in a buffer that the next line overwrites. The answer is whether the line made b,
@@ -94,13 +98,13 @@ func (d *Decoder) dispatch(b *Block) bool {
 	return b.Kind != 0
 }
 
-// digits reads a value of decimal digits and nothing else, held at maxRetryMs.
+// digits reads a value of decimal digits and nothing else, held at transport.MaxDelayMs.
 func digits(value []byte) (ms int64, ok bool) {
 	for _, c := range value {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		ms = min(ms*10+int64(c-'0'), maxRetryMs)
+		ms = min(ms*10+int64(c-'0'), transport.MaxDelayMs)
 	}
 	return ms, len(value) > 0
 }

@@ -3,23 +3,17 @@ package sse
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/conform-dev/conform/core/endpoint"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/core/transport/web"
 )
 
 // Limits of the driver.
 const (
 	readBytes = 32 << 10 // one read: a hundred events of 300 bytes, and a fraction of the kernel's own buffer
-	// maxHeadBytes bounds the head of an answer. Servers and proxies send 1 to 8 KiB; net/http alone would take 10 MiB.
-	maxHeadBytes = 64 << 10
-	// keepAlive asks the kernel to probe a silent connection, so that a peer that vanished is noticed below the session's
-	// own idle limit even while nothing is to be sent.
-	keepAlive = 30 * time.Second
 	// windowBytes is what a server may send over HTTP/2 before the sink has taken it; net/http alone would take 4 MiB, and a
 	// sink without room is to slow the server down.
 	windowBytes = 1 << 20
@@ -46,61 +40,26 @@ func (driver) Open(ctx context.Context, a transport.Attempt, to transport.Sink) 
 		return err
 	}
 	c := connection{ctx: ctx, sink: to, machine: NewMachine()}
-	client, err := newClient(a, &c.shown)
+	client, err := endpoint.NewClient(a)
 	if err != nil {
 		return to.Signal(transport.Signal{Kind: transport.Refused, Cause: transport.Rejected, Detail: err.Error()})
 	}
 	defer client.CloseIdleConnections()
+	client.ForceAttemptHTTP2 = true
+	client.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: windowBytes}
 	c.client = client
 	defer c.closeBody()
 	c.machine.Start(a)
 	return c.run()
 }
 
-func newClient(a transport.Attempt, shown *shown) (*http.Transport, error) {
-	config, err := endpoint.Config(a.TLS)
-	if err != nil {
-		return nil, err
-	}
-	config.GetClientCertificate = shown.choose(config.Certificates)
-	proxy, err := endpoint.ProxyURL(a.Proxy, a.TLS)
-	if err != nil {
-		return nil, err
-	}
-	client := &http.Transport{
-		DisableKeepAlives:      true,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: maxHeadBytes,
-		DialContext:            dial,
-		TLSClientConfig:        config,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: windowBytes},
-		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
-			return proxyAnswer(answer.StatusCode)
-		},
-	}
-	if proxy != nil {
-		client.Proxy = http.ProxyURL(proxy)
-	}
-	return client, nil
-}
-
-func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return heard{c}, nil
-}
-
 // connection runs one machine over one answer at a time.
 type connection struct {
 	ctx     context.Context
-	client  *http.Transport
+	client  *endpoint.Client
 	sink    transport.Sink
 	machine *Machine
 	body    io.ReadCloser
-	shown   shown
 	over    bool
 }
 
@@ -124,7 +83,7 @@ func (c *connection) run() error {
 		if failure == io.EOF {
 			failure = nil
 		}
-		c.machine.End(broken(failure, &c.shown))
+		c.machine.End(c.client.Failure(failure))
 		_, err = c.drain()
 	}
 	if err == nil && !c.over {
@@ -137,13 +96,13 @@ func (c *connection) run() error {
 func (c *connection) ask(r *transport.Request) {
 	request, err := http.NewRequestWithContext(c.ctx, r.Method, r.URL, nil)
 	if err != nil {
-		c.machine.End(Broken("request-unsendable"))
+		c.machine.End(web.Broken("request-unsendable"))
 		return
 	}
 	request.Header = http.Header(r.Header).Clone()
 	answer, err := c.client.RoundTrip(request)
 	if err != nil {
-		c.machine.End(broken(err, &c.shown))
+		c.machine.End(c.client.Failure(err))
 		return
 	}
 	c.body = answer.Body

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/conform-dev/conform/core/endpoint"
 	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/internal/testcert"
 )
@@ -125,7 +126,7 @@ func TestProxyPlain(t *testing.T) {
 // direct.
 func TestNoProxyOfItsOwn(t *testing.T) {
 	for proxy, want := range map[string]bool{"": false, "http://proxy.test": true} {
-		c, err := newClient(transport.Attempt{Proxy: transport.Secret(proxy)}, &shown{})
+		c, err := endpoint.NewClient(transport.Attempt{Proxy: transport.Secret(proxy)})
 		if err != nil || (c.Proxy != nil) != want {
 			t.Errorf("%q: proxied %v, %v", proxy, c.Proxy != nil, err)
 		}

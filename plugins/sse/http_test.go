@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conform-dev/conform/core/endpoint"
 	"github.com/conform-dev/conform/core/transport"
 )
 
@@ -250,7 +251,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"nothing":          {"", "ended connection-lost (abnormal-end)"},
 		"no HTTP":          {"secret s3cr3t-canary\r\n\r\n", "ended connection-lost (abnormal-end)"},
 		"bad header":       {"HTTP/1.1 200 OK\r\nsecret s3cr3t-canary\r\n\r\n", "ended connection-lost (abnormal-end)"},
-		"head without end": {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", maxHeadBytes+4096) + "\r\n\r\n", "ended connection-lost (abnormal-end)"},
+		"head without end": {"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", endpoint.MaxHeadBytes+4096) + "\r\n\r\n", "ended connection-lost (abnormal-end)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var to log

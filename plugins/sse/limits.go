@@ -11,8 +11,4 @@ const (
 	// keepBytes is how large a buffer may stay between events. Larger ones go back to the collector, so that one big
 	// snapshot does not cost a quiet stream its size for ever.
 	keepBytes = 64 << 10
-
-	// maxRetryMs is the longest `retry:` that is told apart: more does not fit a time.Duration. The session holds long
-	// floors to ten minutes anyway (D-34).
-	maxRetryMs = 9_000_000_000_000
 )

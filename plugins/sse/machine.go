@@ -9,6 +9,8 @@ import (
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/core/transport/envelope"
+	"github.com/conform-dev/conform/core/transport/web"
 )
 
 // Machine is the pure client for one connection. The zero Machine is ready for Start; Start begins anew on a used one.
@@ -30,7 +32,7 @@ type Machine struct {
 
 	seen   uint64 // complete lines before this read
 	spoke  bool   // something was handed out for this read
-	kinded []byte // scratch of classify
+	kinded []byte // scratch of envelope.Classify
 }
 
 type stage uint8
@@ -113,27 +115,10 @@ func (m *Machine) Bytes(b []byte) {
 	m.seen, m.spoke = m.dec.Lines(), false
 }
 
-// Broken is the end of a connection in a fixed word, for the detail of a signal. Drivers give it to End: an error of the
-// network may hold an address, a URL or what a server wrote.
-type Broken string
-
-func (b Broken) Error() string { return string(b) }
-
-// Futile is the end of a connection that no further try can make: what was found has to be changed by somebody first. Drivers give
-// it to End; it is Refused for Cause, with Word as the detail (WHATWG HTML 9.2.2: a client need not reconnect when it knows
-// that to be futile).
-type Futile struct {
-	Cause transport.Cause
-	Word  string // fixed, as in Broken
-}
-
-func (f Futile) Error() string { return f.Word }
-
-// The words for a connection that did not end well. AbnormalEnd stands for every error that is no Broken.
+// The words for a connection that did not end well, beside those of package web.
 const (
-	AbnormalEnd    Broken = "abnormal-end"
-	endOfStream           = "end-of-stream"
-	endBeforeReply        = "ended-before-answer"
+	endOfStream    = "end-of-stream"
+	endBeforeReply = "ended-before-answer"
 )
 
 // End reports that the connection is over. The unfinished block is dropped, and its id with it.
@@ -141,7 +126,7 @@ func (m *Machine) End(err error) {
 	if m.stage == over || m.stage == idle {
 		return
 	}
-	var futile Futile
+	var futile web.Futile
 	if errors.As(err, &futile) {
 		m.request = nil
 		m.say(transport.Signal{Kind: transport.Refused, Cause: futile.Cause, Detail: futile.Word})
@@ -152,7 +137,7 @@ func (m *Machine) End(err error) {
 		detail = endBeforeReply
 	}
 	if err != nil {
-		word := AbnormalEnd
+		word := web.AbnormalEnd
 		errors.As(err, &word)
 		detail = string(word)
 	}
@@ -204,8 +189,8 @@ func (m *Machine) Take() (transport.Output, bool) {
 }
 
 func (m *Machine) block(b Block) {
-	if b.OwnID && len(b.ID) > maxPositionBytes && m.set.idIs != IDIsNone {
-		m.gap(fmt.Sprintf("frame-too-large: limit %d of an id, event at byte %d", maxPositionBytes, b.At))
+	if b.OwnID && len(b.ID) > web.MaxPositionBytes && m.set.idIs != IDIsNone {
+		m.gap(fmt.Sprintf("frame-too-large: limit %d of an id, event at byte %d", web.MaxPositionBytes, b.At))
 		return
 	}
 	switch b.Kind {
@@ -238,37 +223,37 @@ func (m *Machine) gap(detail string) {
 // event decides what the data of a block is. The JSON decides; the name counts only for a gap notice, whose JSON has no
 // type (P-GATE-14).
 func (m *Machine) event(b Block) {
-	var p payload
+	var p envelope.Payload
 	blank := len(bytes.Trim(b.Data, " \t\r\n")) == 0
 	if !blank {
-		p = classify(b.Data, &m.kinded)
+		p = envelope.Classify(b.Data, &m.kinded)
 	}
-	if p.class == undecodable && string(b.Event) == "gap" {
-		p.class = gapClass
+	if p.Class == envelope.Undecodable && string(b.Event) == "gap" {
+		p.Class = envelope.Gap
 	}
 	cleared := b.OwnID && len(b.ID) == 0
 	switch {
-	case blank && p.class == undecodable && b.OwnID:
+	case blank && p.Class == envelope.Undecodable && b.OwnID:
 		m.mark(b) // no payload (facts 5.1): a block without data
 		return
-	case blank && p.class == undecodable:
-		p.class = heartbeatClass
+	case blank && p.Class == envelope.Undecodable:
+		p.Class = envelope.Heartbeat
 	}
 	if cleared && m.set.idIs == IDIsCursor {
 		m.mark(b)
 	}
-	switch p.class {
-	case undecodable:
-		m.gap(fmt.Sprintf("undecodable-payload: %s, event at byte %d", p.wrong, b.At))
-	case dataClass:
-		m.document(b, p.doc)
-	case statusClass:
-		m.say(status(p.doc))
-	case errorClass:
-		m.say(failure(p.doc))
-	case gapClass:
+	switch p.Class {
+	case envelope.Undecodable:
+		m.gap(fmt.Sprintf("undecodable-payload: %s, event at byte %d", p.Wrong, b.At))
+	case envelope.Data:
+		m.document(b, p.Doc)
+	case envelope.Status:
+		m.say(envelope.ReadStatus(p.Doc))
+	case envelope.Error:
+		m.say(envelope.ReadError(p.Doc))
+	case envelope.Gap:
 		m.gap("gap-notice")
-	case heartbeatClass:
+	case envelope.Heartbeat:
 		m.say(transport.Signal{Kind: transport.Heartbeat})
 	}
 }

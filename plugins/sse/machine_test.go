@@ -9,6 +9,8 @@ import (
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/core/transport/envelope"
+	"github.com/conform-dev/conform/core/transport/web"
 )
 
 // feed is what an open machine makes of a body, whole.
@@ -67,7 +69,7 @@ func TestBodies(t *testing.T) {
 			"document id=1 " + delta(1) + "\ndocument " + delta(2) + "\nheartbeat\ndocument " + delta(4)},
 		{"idIs=none", map[string]string{"idIs": "none"},
 			"id: 1\ndata: " + delta(1) + "\n\nid: 2\n\nid\n\n", "document " + delta(1) + "\nheartbeat\nheartbeat"},
-		{"an id too long for a position", nil, "id: " + strings.Repeat("1", maxPositionBytes+1) + "\ndata: " + delta(1) + "\n\n",
+		{"an id too long for a position", nil, "id: " + strings.Repeat("1", web.MaxPositionBytes+1) + "\ndata: " + delta(1) + "\n\n",
 			"gap transport-gap (frame-too-large: limit 65536 of an id, event at byte 0)"},
 		{"numbers of the connected frame are exact", nil,
 			`data: {"type":"status","status":"connected","headSequence":4.1e1}` + "\n\n" +
@@ -75,7 +77,7 @@ func TestBodies(t *testing.T) {
 				`data: {"type":"status","status":"connected","headSequence":-0,"resumed":true,"resumeRejected":"made-up","closingSoon":true}` + "\n\n",
 			"answered epoch= head=41 resumed=unsaid\nanswered epoch= head=-1 resumed=unsaid\nanswered epoch= head=0 resumed=yes closing-soon"},
 		{"a stream epoch that is too long", nil,
-			`data: {"type":"status","status":"connected","streamEpoch":"` + strings.Repeat("v", maxEpochBytes+1) + `"}` + "\n\n",
+			`data: {"type":"status","status":"connected","streamEpoch":"` + strings.Repeat("v", envelope.MaxEpochBytes+1) + `"}` + "\n\n",
 			"refused protocol-error (stream-epoch-too-long: limit 1024)"},
 		{"an error frame is rebuilt", nil,
 			`data: {"type":"error","error":{"message":"secret"},"code":"secret","retryAfterMs":1e300,"detail":"secret"}` + "\n\n",
@@ -125,7 +127,7 @@ func TestEnds(t *testing.T) {
 		{"id: 2\ndata: {\"type\":\"delta\"}\n", nil, "ended connection-lost (end-of-stream, 29 bytes of an unfinished event dropped)"},
 		{"", io.ErrUnexpectedEOF, "ended connection-lost (abnormal-end)"},
 		{"", errSomething, "ended connection-lost (abnormal-end)"},
-		{"", fmt.Errorf("wrapped: %w", Broken("connection-reset")), "ended connection-lost (connection-reset)"},
+		{"", fmt.Errorf("wrapped: %w", web.Broken("connection-reset")), "ended connection-lost (connection-reset)"},
 	} {
 		m := openMachine(nil)
 		m.Bytes([]byte(c.body))
@@ -196,7 +198,7 @@ func TestAttemptsThatAreNotMade(t *testing.T) {
 		{"empty value", func(a *transport.Attempt) { a.Credential.Value = "" }, "its value is empty"},
 		{"cursor with a line end", func(a *transport.Attempt) { a.Resume.Cursor = "a\nb" }, "gap resume-unsupported (position-unsendable)"},
 		{"cursor with white space around", func(a *transport.Attempt) { a.Resume.Cursor = " 7" }, "gap resume-unsupported (position-unsendable)"},
-		{"cursor too long", func(a *transport.Attempt) { a.Resume.Cursor = strings.Repeat("c", maxPositionBytes+1) }, "gap resume-unsupported (position-unsendable)"},
+		{"cursor too long", func(a *transport.Attempt) { a.Resume.Cursor = strings.Repeat("c", web.MaxPositionBytes+1) }, "gap resume-unsupported (position-unsendable)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := wireAttempt([]string{"resume"})
@@ -255,14 +257,14 @@ func TestRetryAfter(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"5": 5 * time.Second, " 5 ": 5 * time.Second, "0": 0, "": 0, "-5": 0, "5.5": 0, "soon": 0,
-		"99999999999999999999":           maxRetryMs * time.Millisecond,
+		"99999999999999999999":           transport.MaxDelayMs * time.Millisecond,
 		"Sun, 01 Mar 2026 12:01:30 GMT":  90 * time.Second,
 		"Sunday, 01-Mar-26 12:01:30 GMT": 90 * time.Second,
 		"Sun Mar  1 12:01:30 2026":       90 * time.Second,
 		"Sun, 01 Mar 2026 11:00:00 GMT":  0,
 	} {
 		h := transport.Head{Status: 429, Header: transport.Header{"Retry-After": {value}}, Wall: at.UnixMilli()}
-		if got := retryAfter(h); got != want {
+		if got := web.RetryAfter(h); got != want {
 			t.Errorf("%q: got %v, want %v", value, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package sse
+package envelope
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"github.com/conform-dev/conform/core/transport"
 )
 
-// maxEpochBytes bounds a stream epoch: it is kept in every later record and compared on every connect. A cut name could
+// MaxEpochBytes bounds a stream epoch: it is kept in every later record and compared on every connect. A cut name could
 // equal another one, so a longer one is a protocol error.
-const maxEpochBytes = 1024
+const MaxEpochBytes = 1024
 
 // frame is a control frame's members, by exact name. Members of the wrong type count as not there.
 type frame map[string]json.RawMessage
@@ -51,7 +51,7 @@ func (f frame) delay(name string) time.Duration {
 	if err != nil || math.IsNaN(ms) || ms < 0 {
 		return 0
 	}
-	return time.Duration(min(ms, maxRetryMs)) * time.Millisecond
+	return time.Duration(min(ms, transport.MaxDelayMs)) * time.Millisecond
 }
 
 // seq reads a sequence exactly, by the rule that events are read by (D-06).
@@ -65,14 +65,17 @@ func (f frame) seq(name string) event.Seq {
 	return e.Pos.Seq
 }
 
-// status reads a status frame: the server's answer to the connect (D-41), the end of the viewer's right to the stream
-// (facts 5.5), or a sign of life.
-func status(doc []byte) transport.Signal {
+// ReadStatus reads a status frame: the server's answer to the connect (D-41), its notice that it is about to close (D-36), the end of
+// the viewer's right to the stream (facts 5.5), or a sign of life.
+func ReadStatus(doc []byte) transport.Signal {
 	f := openFrame(doc)
 	switch {
 	case f.text("code") == "authorization-ended":
 		return transport.Signal{Kind: transport.Refused, Cause: transport.Unauthorized, Detail: "authorization-ended"}
-	case f.text("status") != "connected":
+	case f.text("status") == "connected":
+	case f.is("closingSoon") == transport.Yes:
+		return transport.Signal{Kind: transport.Answered, Answer: transport.Answer{Head: event.NoSeq, ClosingSoon: true}}
+	default:
 		return transport.Signal{Kind: transport.Heartbeat}
 	}
 	answer := transport.Answer{
@@ -81,16 +84,16 @@ func status(doc []byte) transport.Signal {
 		Resumed:     f.is("resumed"),
 		ClosingSoon: f.is("closingSoon") == transport.Yes,
 	}
-	if len(answer.StreamEpoch) > maxEpochBytes {
-		return transport.Signal{Kind: transport.Refused, Cause: transport.ProtocolError, Detail: "stream-epoch-too-long: limit " + strconv.Itoa(maxEpochBytes)}
+	if len(answer.StreamEpoch) > MaxEpochBytes {
+		return transport.Signal{Kind: transport.Refused, Cause: transport.ProtocolError, Detail: "stream-epoch-too-long: limit " + strconv.Itoa(MaxEpochBytes)}
 	}
 	reason, _ := event.ParseReason(f.text("resumeRejected"))
 	answer.Rejected = reason.String()
 	return transport.Signal{Kind: transport.Answered, Answer: answer, Reason: reason}
 }
 
-// failure rebuilds an error frame from the three members that count; nothing else of it is believed or shown (facts 5.4).
-func failure(doc []byte) transport.Signal {
+// ReadError rebuilds an error frame from the three members that count; nothing else of it is believed or shown (facts 5.4).
+func ReadError(doc []byte) transport.Signal {
 	f := openFrame(doc)
 	s := transport.Signal{Kind: transport.Gap, Reason: event.TransportGap, Detail: "error-frame", RetryAfter: f.delay("retryAfterMs")}
 	code := f.text("code")

@@ -1,4 +1,4 @@
-package sse
+package envelope
 
 import (
 	"encoding/json"
@@ -12,57 +12,57 @@ import (
 func TestClassify(t *testing.T) {
 	for _, c := range []struct {
 		data  string
-		class class
-		doc   string // "" means the data itself
-		wrong string
+		Class Class
+		Doc   string // "" means the data itself
+		Wrong string
 	}{
-		{data: `{"type":"delta"}`, class: dataClass},
-		{data: " {\"seq\":\n41, \"type\" : \"upsert\"} ", class: dataClass},
-		{data: `{"type":"snapshot"}`, class: dataClass},
-		{data: `{"type":"delete"}`, class: dataClass},
-		{data: `{"\u0074ype":"del\u0074a"}`, class: dataClass},
-		{data: `{"type":"status"}`, class: statusClass},
-		{data: `{"type":"error"}`, class: errorClass},
-		{data: `{"type":"gap"}`, class: gapClass},
-		{data: `{"type":"heartbeat"}`, class: heartbeatClass},
-		{data: `{"type":"bookmark","seq":null}`, class: heartbeatClass},
-		{data: `{"type":"Delta"}`, class: heartbeatClass},
-		{data: `{"type":"malformed"}`, class: heartbeatClass},
-		{data: `{"type":""}`, class: heartbeatClass},
-		{data: `{"type":"heartbeat","type":"delta"}`, class: dataClass},
-		{data: `{"event":{"type":"delta","sequence":1}}`, class: dataClass, doc: `{"type":"delta","sequence":1}`},
-		{data: `{"event":{"type":"error"},"type":7}`, class: errorClass, doc: `{"type":"error"}`},
-		{data: `{"type":"delta","event":{"type":"error"}}`, class: dataClass},
-		{data: `{"a":1, "kind" : "delta"}`, class: dataClass, doc: `{"a":1, "type" : "delta"}`},
-		{data: `{"k\u0069nd":"delta"}`, class: dataClass, doc: `{"type":"delta"}`},
-		{data: `{"kind":"delta","event":"x"}`, class: dataClass, doc: `{"type":"delta","event":"x"}`},
-		{data: `{"kind":"delta","type":7}`, wrong: noType},
-		{data: `{"event":{"kind":"delta"}}`, wrong: noType},
-		{data: `{"nested":{"type":"delta"}}`, wrong: noType},
-		{data: `{"type":null}`, wrong: noType},
-		{data: `{}`, wrong: noType},
-		{data: `[{"type":"delta"}]`, wrong: notObject},
-		{data: `"delta"`, wrong: notObject},
-		{data: `null`, wrong: notObject},
-		{data: `{"type":"delta"`, wrong: notJSON},
-		{data: `{"type":"delta"}}`, wrong: notJSON},
-		{data: `{"type":"delta",}`, wrong: notJSON},
-		{data: `{'type':'delta'}`, wrong: notJSON},
-		{data: "{\"type\":\"del\nta\"}", wrong: notJSON},
-		{data: `hello`, wrong: notJSON},
+		{data: `{"type":"delta"}`, Class: Data},
+		{data: " {\"seq\":\n41, \"type\" : \"upsert\"} ", Class: Data},
+		{data: `{"type":"snapshot"}`, Class: Data},
+		{data: `{"type":"delete"}`, Class: Data},
+		{data: `{"\u0074ype":"del\u0074a"}`, Class: Data},
+		{data: `{"type":"status"}`, Class: Status},
+		{data: `{"type":"error"}`, Class: Error},
+		{data: `{"type":"gap"}`, Class: Gap},
+		{data: `{"type":"heartbeat"}`, Class: Heartbeat},
+		{data: `{"type":"bookmark","seq":null}`, Class: Heartbeat},
+		{data: `{"type":"Delta"}`, Class: Heartbeat},
+		{data: `{"type":"malformed"}`, Class: Heartbeat},
+		{data: `{"type":""}`, Class: Heartbeat},
+		{data: `{"type":"heartbeat","type":"delta"}`, Class: Data},
+		{data: `{"event":{"type":"delta","sequence":1}}`, Class: Data, Doc: `{"type":"delta","sequence":1}`},
+		{data: `{"event":{"type":"error"},"type":7}`, Class: Error, Doc: `{"type":"error"}`},
+		{data: `{"type":"delta","event":{"type":"error"}}`, Class: Data},
+		{data: `{"a":1, "kind" : "delta"}`, Class: Data, Doc: `{"a":1, "type" : "delta"}`},
+		{data: `{"k\u0069nd":"delta"}`, Class: Data, Doc: `{"type":"delta"}`},
+		{data: `{"kind":"delta","event":"x"}`, Class: Data, Doc: `{"type":"delta","event":"x"}`},
+		{data: `{"kind":"delta","type":7}`, Wrong: noType},
+		{data: `{"event":{"kind":"delta"}}`, Wrong: noType},
+		{data: `{"nested":{"type":"delta"}}`, Wrong: noType},
+		{data: `{"type":null}`, Wrong: noType},
+		{data: `{}`, Wrong: noType},
+		{data: `[{"type":"delta"}]`, Wrong: notObject},
+		{data: `"delta"`, Wrong: notObject},
+		{data: `null`, Wrong: notObject},
+		{data: `{"type":"delta"`, Wrong: notJSON},
+		{data: `{"type":"delta"}}`, Wrong: notJSON},
+		{data: `{"type":"delta",}`, Wrong: notJSON},
+		{data: `{'type':'delta'}`, Wrong: notJSON},
+		{data: "{\"type\":\"del\nta\"}", Wrong: notJSON},
+		{data: `hello`, Wrong: notJSON},
 	} {
 		var scratch []byte
-		p := classify([]byte(c.data), &scratch)
-		doc := c.doc
-		if doc == "" && c.wrong == "" {
+		p := Classify([]byte(c.data), &scratch)
+		doc := c.Doc
+		if doc == "" && c.Wrong == "" {
 			doc = c.data
 		}
-		if p.class != c.class || string(p.doc) != doc || p.wrong != c.wrong {
-			t.Errorf("%s: got class %d, %s, %q", c.data, p.class, p.doc, p.wrong)
+		if p.Class != c.Class || string(p.Doc) != doc || p.Wrong != c.Wrong {
+			t.Errorf("%s: got class %d, %s, %q", c.data, p.Class, p.Doc, p.Wrong)
 		}
 		// What is handed on must be to event.Parse what it is here.
-		if name, ok := event.TypeOf(p.doc); p.wrong == "" && (!ok || (event.ParseKind(name) != event.Malformed) != (p.class == dataClass)) {
-			t.Errorf("%s: is %q to core/event", p.doc, name)
+		if name, ok := event.TypeOf(p.Doc); p.Wrong == "" && (!ok || (event.ParseKind(name) != event.Malformed) != (p.Class == Data)) {
+			t.Errorf("%s: is %q to core/event", p.Doc, name)
 		}
 	}
 }
@@ -125,8 +125,8 @@ func FuzzScan(f *testing.F) {
 			agree(t, doc)
 		}
 		var scratch []byte
-		if p := classify(doc, &scratch); p.class != undecodable && !json.Valid(p.doc) {
-			t.Fatalf("%q became %q", doc, p.doc)
+		if p := Classify(doc, &scratch); p.Class != Undecodable && !json.Valid(p.Doc) {
+			t.Fatalf("%q became %q", doc, p.Doc)
 		}
 	})
 }

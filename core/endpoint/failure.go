@@ -1,4 +1,4 @@
-package sse
+package endpoint
 
 import (
 	"crypto/tls"
@@ -11,30 +11,33 @@ import (
 	"syscall"
 
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/core/transport/web"
 )
 
-// broken puts an error of the network into one of a few fixed words: its own text may hold the URL, with the position in it,
-// or what the server wrote. What a further try cannot change is Futile (D-33), everything else is Broken and tried again
-// (D-34).
-func broken(err error, shown *shown) error {
+// Failure puts an error of the network into one of a few fixed words: its own text may hold the URL, with the position in it,
+// or what the server wrote. What a further try cannot change is web.Futile (D-33), everything else is web.Broken and tried again
+// (D-34); nil stays nil.
+func (c *Client) Failure(err error) error {
 	if err == nil {
 		return nil
 	}
 	var op *net.OpError
 	atProxy := errors.As(err, &op) && op.Op == "proxyconnect"
-	why := classifyTLS(err, shown)
+	why := classifyTLS(err, &c.shown)
 	if why == nil {
 		why = classifyNetwork(err)
 	}
 	if !atProxy {
 		return why
 	}
-	var futile Futile
-	if errors.As(why, &futile) {
-		return Futile{futile.Cause, "proxy: " + futile.Word}
+	var f web.Futile
+	if errors.As(why, &f) {
+		return futile(f.Cause, "proxy: "+f.Word)
 	}
-	return Broken("proxy: " + why.Error())
+	return web.Broken("proxy: " + why.Error())
 }
+
+func futile(cause transport.Cause, word string) error { return web.Futile{Cause: cause, Word: word} }
 
 func classifyNetwork(err error) error {
 	var (
@@ -46,17 +49,17 @@ func classifyNetwork(err error) error {
 	case errors.As(err, &proxy):
 		return proxy.why()
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return Broken("connection-refused")
+		return web.Broken("connection-refused")
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return Broken("connection-reset")
+		return web.Broken("connection-reset")
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return Broken("host-unreachable")
+		return web.Broken("host-unreachable")
 	case errors.As(err, &dns):
-		return Broken("name-not-resolved")
+		return web.Broken("name-not-resolved")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return Broken("timed-out")
+		return web.Broken("timed-out")
 	}
-	return AbnormalEnd
+	return web.AbnormalEnd
 }
 
 // classifyTLS judges what went wrong while the two ends made each other out; nil if it was something else. A certificate that is
@@ -72,17 +75,17 @@ func classifyTLS(err error, shown *shown) error {
 	const untrusted = "certificate-not-trusted"
 	switch {
 	case errors.As(err, &name):
-		return Futile{transport.Rejected, untrusted + ": it is for another name"}
+		return futile(transport.Rejected, untrusted+": it is for another name")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return Futile{transport.Rejected, untrusted + ": it has expired or is not valid yet"}
+		return futile(transport.Rejected, untrusted+": it has expired or is not valid yet")
 	case errors.As(err, &unknown):
-		return Futile{transport.Rejected, untrusted + ": unknown authority"}
+		return futile(transport.Rejected, untrusted+": unknown authority")
 	case errors.As(err, &verification), errors.As(err, &invalid):
-		return Futile{transport.Rejected, untrusted}
+		return futile(transport.Rejected, untrusted)
 	case errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/":
-		return Futile{transport.Rejected, "tls-failed: the server speaks plain HTTP"}
+		return futile(transport.Rejected, "tls-failed: the server speaks plain HTTP")
 	case errors.As(err, &record):
-		return Broken("tls-failed")
+		return web.Broken("tls-failed")
 	}
 	return classifyAlert(err, shown)
 }
@@ -104,9 +107,9 @@ func proxyAnswer(status int) error {
 func (e proxyError) why() error {
 	switch {
 	case e.status == http.StatusProxyAuthRequired:
-		return Futile{transport.Unauthorized, e.Error()}
+		return futile(transport.Unauthorized, e.Error())
 	case e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout:
-		return Futile{transport.Rejected, e.Error()}
+		return futile(transport.Rejected, e.Error())
 	}
-	return Broken(e.Error())
+	return web.Broken(e.Error())
 }

@@ -1,4 +1,4 @@
-package sse
+package endpoint
 
 import (
 	"crypto/tls"
@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/core/transport/web"
 )
 
 // shown is what the server got to see of our certificates: it knows why it refused us no better than we do.
@@ -49,11 +50,11 @@ func classifyAlert(err error, shown *shown) error {
 		word, why := strings.TrimPrefix(op.Err.Error(), "tls: "), shown.why.Load()
 		switch {
 		case why != nil && (certificateAlerts[word] || word == "handshake failure"): // the latter by RFC 5246 7.4.6
-			return Futile{transport.Unauthorized, "client-certificate-required: " + *why}
+			return futile(transport.Unauthorized, "client-certificate-required: "+*why)
 		case certificateAlerts[word]:
-			return Futile{transport.Unauthorized, "client-certificate-refused: " + word}
+			return futile(transport.Unauthorized, "client-certificate-refused: "+word)
 		}
-		return Broken("tls-failed")
+		return web.Broken("tls-failed")
 	}
 	return nil
 }
