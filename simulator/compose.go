@@ -15,11 +15,12 @@ type dispatch struct {
 	seq   event.Seq
 	entry *entry // nil for a snapshot
 	shape shape
-	as    framing // how it is framed, on a wire that has frames
-	data  []byte  // replaces the event's JSON; nil leaves it
-	drop  bool    // it is not sent
-	after []frame // what follows it
-	end   *cut    // the connection ends behind it
+	as    framing       // how it is framed, on a wire that has frames
+	data  []byte        // replaces the event's JSON; nil leaves it
+	drop  bool          // it is not sent
+	after []frame       // what follows it
+	end   *cut          // the connection ends behind it
+	then  func(*stream) // is done last
 	mute  *silence
 }
 
@@ -85,6 +86,9 @@ func (st *stream) dispatch(d *dispatch) {
 	}
 	if d.end != nil {
 		st.end(d.end.kind, "cut")
+	}
+	if d.then != nil {
+		d.then(st)
 	}
 	if d.mute != nil {
 		st.release() // what stands before the silence still goes out
@@ -182,6 +186,9 @@ func (a *answer) appendConnected(b []byte, epoch string) []byte {
 	}
 	if a.rejected != "" {
 		b = appendString(append(b, `,"resumeRejected":`...), a.rejected)
+	}
+	if a.closingSoon {
+		b = append(b, `,"closingSoon":true`...)
 	}
 	return append(b, '}')
 }

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/url"
@@ -27,7 +28,7 @@ type Spec struct {
 // Param is one parameter of a fault.
 type Param struct {
 	Name    string
-	Kind    string // integer, text, boolean, bytes (a text in which %0A is a line feed)
+	Kind    string // integer, text, boolean, bytes (a text in which %0A is a line feed), hex (bytes as hex digits)
 	Doc     string
 	Default string
 	Min     int64 // of an integer
@@ -43,6 +44,9 @@ var registry = []*Spec{
 	&cursorExpiredFault, &resumeUnsupportedFault, &resumedFalseFault, &lyingResumeFault, &blindResumeFault, &headBehindFault, &noAnswerFault, &ignorePositionFault,
 	&statusFault, &redirectFault, &mediaTypeFault, &credentialRequiredFault, &revokeFault, &unansweredFault,
 	&silenceFault, &cutFault, &dripFault, &splitFault, &dialectFault,
+	&closeFault, &closingSoonFault, &maskedFrameFault, &reservedBitFault, &badOpcodeFault, &binaryFault, &badUTF8Fault, &fragmentFault,
+	&tornMessageFault, &strayContinuationFault, &bigPingFault, &noPongFault, &rawFault,
+	&wrongAcceptFault, &wrongSubprotocolFault, &wrongExtensionFault, &wrongUpgradeFault,
 	&trimFault, &restartFault,
 }
 
@@ -114,6 +118,10 @@ func (p *Param) check(text string) error {
 	case "bytes":
 		if _, err := url.PathUnescape(text); err != nil || text == "" || len(text) > MaxPosition || strings.ContainsAny(text, "\r\n\x00") {
 			return fmt.Errorf("one line of at most %d bytes, others as %%0A", MaxPosition)
+		}
+	case "hex":
+		if _, err := hex.DecodeString(text); err != nil || text == "" || len(text) > MaxPosition {
+			return fmt.Errorf("pairs of hex digits, at most %d digits", MaxPosition)
 		}
 	case "text":
 		if len(p.Values) > 0 && !has(p.Values, text) {

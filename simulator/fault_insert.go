@@ -4,8 +4,9 @@ import "net/url"
 
 var insertFault = Spec{
 	Name:   "insert",
-	Doc:    "sends a block that the feed does not have, behind an event or on an idle stream, byte for byte as it stands here",
+	Doc:    "sends a block that the feed does not have, behind an event or on an idle stream, byte for byte as it stands here; on WebSocket one text message",
 	At:     []string{"connection", "request", "sequence", "event", "ms"},
+	Wires:  []string{SSE, WebSocket},
 	Params: []Param{{Name: "block", Kind: "bytes", Doc: "the block without its blank line", Default: ":"}},
 	build: func(a args) any {
 		text, _ := url.PathUnescape(a.text("block")) // checked
@@ -18,11 +19,11 @@ var insertFault = Spec{
 type insert string
 
 func (i insert) send(d *dispatch) bool {
-	d.after = append(d.after, frame{bytes: d.st.coder.insert([]byte(i))})
+	d.after = append(d.after, d.st.coder.insert([]byte(i)))
 	return true
 }
 
 func (i insert) idle(st *stream) bool {
-	st.push(frame{bytes: st.coder.insert([]byte(i))})
+	st.push(st.coder.insert([]byte(i)))
 	return true
 }

@@ -51,6 +51,19 @@ const (
 	// of it.
 	MaxRetryHint = 100 * time.Minute
 
+	// DefaultCloseWait is how long a WebSocket client may take to answer a close frame before its connection is cut.
+	DefaultCloseWait = 5 * time.Second
+	// MaxCloseWait is the ceiling of that setting.
+	MaxCloseWait = time.Minute
+	// MaxClientMessage bounds a frame and a message of a WebSocket client, decompressed too; a longer one is answered with close
+	// code 1009. Clients say little: a subscribe message, pings.
+	MaxClientMessage = 64 << 10
+	// MaxClientFrames bounds the frames of one WebSocket client, each of which is recorded; one more is answered with close
+	// code 1008. A ping every 15 s is 17 days.
+	MaxClientFrames = 100000
+	// MaxSubprotocols bounds the subprotocols that the server knows.
+	MaxSubprotocols = 16
+
 	// MaxTarget bounds a request's target; a longer one is answered 414.
 	MaxTarget = 8 << 10
 	// MaxPosition bounds a position that a client sends; a longer one is answered 431.

@@ -32,7 +32,7 @@ type Options struct {
 	QueueBytes  int64         // DefaultQueueBytes
 	Stall       time.Duration // DefaultStall
 	Heartbeat   time.Duration // DefaultHeartbeat; -1 sends none
-	HeartbeatAs string        // comment, frame
+	HeartbeatAs string        // comment (on WebSocket a ping), frame
 	RetryHint   time.Duration // sent as `retry:` at the start of each stream; 0 sends none
 	Vouch       string        // frame: the connected frame of D-41; none: a foreign server without it
 	Expiry      string        // frame: error frame on the stream; gone: 410; rejected: connected frame, then a snapshot
@@ -41,6 +41,11 @@ type Options struct {
 	// a fault revokes that. Empty: it checks none. They are secrets: nothing prints them.
 	Accepts []string
 	IDIs    string // what the id line carries where it is no cursor (CursorIn json): eventId, none
+
+	Subprotocols []string      // that the WebSocket server knows; it takes the first one that the client names. None by default
+	Subscribe    string        // first: the WebSocket stream begins with the client's first message; none
+	Deflate      string        // permessage-deflate, where a client offers it: none; each: message by message; takeover: with its window kept
+	CloseWait    time.Duration // for the answer to a close frame; DefaultCloseWait
 
 	Schedule Schedule // faults
 }
@@ -63,6 +68,8 @@ func (o Options) withDefaults() (Options, error) {
 	text(&o.Expiry, "frame")
 	text(&o.CursorIn, "id")
 	text(&o.IDIs, "none")
+	text(&o.Subscribe, "none")
+	text(&o.Deflate, "none")
 	if o.Start == 0 {
 		o.Start = 1785124800000
 	}
@@ -100,6 +107,7 @@ func (o Options) withDefaults() (Options, error) {
 	count("queueEvents", &o.QueueEvents, DefaultQueueEvents, MaxQueueEvents)
 	number("queueBytes", &o.QueueBytes, DefaultQueueBytes, MaxQueueBytes)
 	span("stall", &o.Stall, DefaultStall, MaxStall)
+	span("closeWait", &o.CloseWait, DefaultCloseWait, MaxCloseWait)
 	if o.Heartbeat != -1 {
 		span("heartbeat", &o.Heartbeat, DefaultHeartbeat, MaxHeartbeat)
 	}
@@ -122,6 +130,8 @@ func (o *Options) check() error {
 		{"expiry", o.Expiry, []string{"frame", "gone", "rejected"}},
 		{"cursorIn", o.CursorIn, []string{"id", "json", "both"}},
 		{"idIs", o.IDIs, []string{"eventId", "none"}},
+		{"subscribe", o.Subscribe, []string{"first", "none"}},
+		{"deflate", o.Deflate, []string{"none", "each", "takeover"}},
 	} {
 		if !has(e.allowed, e.value) {
 			return fmt.Errorf("%s: %q is none of %s", e.name, e.value, strings.Join(e.allowed, ", "))
@@ -136,6 +146,14 @@ func (o *Options) check() error {
 		return fmt.Errorf("source: %q is not 1 to %d letters, digits, dots, dashes and underscores", o.Source, MaxIDBytes)
 	case o.Expiry == "rejected" && o.Vouch == "none":
 		return fmt.Errorf("expiry: %q needs the connected frame, and vouch is none", o.Expiry)
+	}
+	if len(o.Subprotocols) > MaxSubprotocols {
+		return fmt.Errorf("subprotocols: %d is more than %d", len(o.Subprotocols), MaxSubprotocols)
+	}
+	for _, name := range o.Subprotocols {
+		if !plain(name) || len(name) > MaxIDBytes {
+			return fmt.Errorf("subprotocols: %q is not 1 to %d letters, digits, dots, dashes and underscores", name, MaxIDBytes)
+		}
 	}
 	return o.checkPaths()
 }

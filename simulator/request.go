@@ -104,14 +104,15 @@ type answer struct {
 	body   []byte // of an answer that is no stream
 	hold   bool   // with body: leave the connection open behind it
 
-	connected bool      // send the connected frame
-	resumed   string    // its member resumed: true, false, or empty for none
-	rejected  string    // its member resumeRejected
-	head      event.Seq // its member headSequence
-	fail      string    // an error frame with this code instead of data, then the end
-	how       string    // Detail of the trace record
-	stream    *stream   // what follows
-	by        *armed    // the fault that is being asked
+	connected   bool      // send the connected frame
+	resumed     string    // its member resumed: true, false, or empty for none
+	rejected    string    // its member resumeRejected
+	closingSoon bool      // its member closingSoon
+	head        event.Seq // its member headSequence
+	fail        string    // an error frame with this code instead of data, then the end
+	how         string    // Detail of the trace record
+	stream      *stream   // what follows
+	by          *armed    // the fault that is being asked
 }
 
 // honest judges the position that was sent by the feed alone.

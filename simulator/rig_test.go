@@ -24,6 +24,7 @@ type rig struct {
 	records    []trace.Record
 	log        strings.Builder // everything in order, for people
 	credential string          // of the next request
+	sockets    map[Conn][]byte // WebSockets, and the part of a frame that is not whole yet
 }
 
 const rigWall = 1785124800000 // 2026-07-27T04:00:00Z
@@ -63,7 +64,9 @@ func (r *rig) drain() {
 			if o.Owed > 0 {
 				owed = fmt.Sprintf(" and %d bytes never", o.Owed)
 			}
-			fmt.Fprintf(&r.log, "%d bytes %s%s\n", o.Conn, show(o.Bytes), owed)
+			if !r.frames(o.Conn, o.Bytes) {
+				fmt.Fprintf(&r.log, "%d bytes %s%s\n", o.Conn, show(o.Bytes), owed)
+			}
 			r.pending[o.Conn] += len(o.Bytes)
 			if !r.hold {
 				r.written(o.Conn)
@@ -140,7 +143,8 @@ func (r *rig) events(c Conn) []sseEvent { return readSSE(r.body[c].Bytes()) }
 
 func headers(h Header) string {
 	out := ""
-	for _, name := range []string{"Content-Type", "Retry-After", "Location", "Allow", "Content-Encoding"} {
+	for _, name := range []string{"Content-Type", "Retry-After", "Location", "Allow", "Content-Encoding",
+		"Upgrade", "Connection", "Sec-Websocket-Accept", "Sec-Websocket-Protocol", "Sec-Websocket-Extensions", "Sec-Websocket-Version"} {
 		if v, ok := h[name]; ok {
 			out += fmt.Sprintf(" %s=%q", name, v[0])
 		}

@@ -60,6 +60,27 @@ func runScript(t *testing.T, r *rig, d *datadriven.TestData) {
 	case "get":
 		r.credential = text(d, "auth")
 		r.get("/stream?sourceId=incidents"+text(d, "query"), text(d, "from"))
+	case "ws":
+		r.credential = text(d, "auth")
+		headers := map[string]string{}
+		for _, line := range strings.Split(d.Input, "\n") {
+			if name, value, ok := strings.Cut(line, ":"); ok {
+				headers[name] = strings.TrimSpace(value)
+			}
+		}
+		target := "/ws?sourceId=incidents" + text(d, "query")
+		if from := text(d, "from"); from != "" {
+			target += "&cursor=" + from
+		}
+		r.dial(target, headers)
+	case "say":
+		for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
+			b, err := said(line)
+			if err != nil {
+				t.Fatalf("%s: %v", d.Pos, err)
+			}
+			r.say(Conn(number1(t, d, "conn")), b)
+		}
 	case "publish":
 		kind := text(d, "kind")
 		if kind == "" {
@@ -108,6 +129,11 @@ func scriptOptions(t *testing.T, d *datadriven.TestData) Options {
 		Expiry: text(d, "expiry"), Vouch: text(d, "vouch"), CursorIn: text(d, "cursor"), IDIs: text(d, "id"), Connections: number1(t, d, "connections"),
 		Heartbeat: -1, HeartbeatAs: text(d, "heartbeatAs"), RetryHint: time.Duration(number1(t, d, "retryMs")) * time.Millisecond,
 		Stall: time.Duration(number1(t, d, "stallMs")) * time.Millisecond}
+	opt.Subscribe, opt.Deflate = text(d, "subscribe"), text(d, "deflate")
+	opt.CloseWait = time.Duration(number1(t, d, "closeWaitMs")) * time.Millisecond
+	if d.HasArg("subprotocols") {
+		opt.Subprotocols = strings.Split(text(d, "subprotocols"), ",")
+	}
 	if d.HasArg("accepts") {
 		opt.Accepts = strings.Split(text(d, "accepts"), ",")
 	}

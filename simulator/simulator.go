@@ -90,7 +90,10 @@ func New(opt Options) (*Simulator, error) {
 		return nil, err
 	}
 	s := &Simulator{opt: opt, feed: newFeed(&opt)}
-	s.wires = []wire{&sse{table{sim: s, wire: SSE, path: opt.Path}}}
+	s.wires = []wire{
+		&sse{table{sim: s, wire: SSE, path: opt.Path}},
+		&websocket{table{sim: s, wire: WebSocket, path: opt.WebSocketPath}},
+	}
 	for i, f := range opt.Schedule.Faults {
 		if err := s.plan.add(f); err != nil {
 			return nil, faultAt(i, err)

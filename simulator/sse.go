@@ -54,4 +54,6 @@ func (c *sseCoder) code(f *frame) []byte {
 
 func (c *sseCoder) cursorIn() string { return c.cursor }
 
-func (c *sseCoder) insert(text []byte) []byte { return append(text[:len(text):len(text)], "\n\n"...) }
+func (c *sseCoder) insert(text []byte) frame {
+	return frame{bytes: append(text[:len(text):len(text)], "\n\n"...)}
+}

@@ -13,6 +13,7 @@ type stream struct {
 	sim    *Simulator
 	home   *table // of its wire
 	coder  coder
+	socket *socket // of an upgraded connection; nil otherwise
 	conn   Conn
 	n      uint32 // n-th request, the Epoch of its records
 	resume bool   // it named a position
@@ -31,6 +32,7 @@ type stream struct {
 
 	queue  []frame // composed and not released
 	queued int64   // bytes of it
+	torn   bool    // the first frame of it went out in part
 	body   int64   // bytes released so far
 	taken  int64   // bytes that the driver wrote so far
 	ends   []int64 // ends of released events, as places in body, not written yet
@@ -57,7 +59,7 @@ type coder interface {
 	// cursorIn says where the position of an event stands: id, json or both.
 	cursorIn() string
 	// insert writes a text that nobody checked as what the wire has for one event.
-	insert(text []byte) []byte
+	insert(text []byte) frame
 }
 
 // frame is one thing that is sent, and the event that it is, if it is one. It is coded when it is queued.
@@ -113,6 +115,9 @@ func (st *stream) block(b Block) { st.push(frame{block: b}) }
 
 // end closes the stream when what was composed has been written. A mute stream will never write it, so it is dropped.
 func (st *stream) end(kind CloseKind, why string) {
+	if kind == EOF && st.ending == "" && st.farewell(why) {
+		return
+	}
 	if st.ending == "" {
 		st.ending, st.why = kind, why
 	}
@@ -139,6 +144,7 @@ func (st *stream) pump() {
 	st.unmute()
 	for !st.over {
 		st.stall()
+		st.converse()
 		composed := st.compose()
 		st.release()
 		st.finish()
@@ -192,8 +198,10 @@ func (st *stream) release() {
 			st.sent(f.event)
 			st.queue[0] = frame{}
 			st.queue = st.queue[1:]
+			st.torn = false
 		} else {
 			f.bytes = f.bytes[len(b):]
+			st.torn = true
 		}
 		if st.cut != nil && st.body >= st.cut.at {
 			st.sim.strike(st.cutBy, st, event.NoSeq)
@@ -269,6 +277,7 @@ func (st *stream) deadline() (at time.Duration, ok bool) {
 	if st.waiting() > 0 {
 		due(st.moved + st.sim.opt.Stall)
 	}
+	st.socketDeadline(due)
 	if st.mute {
 		if st.muteUntil != 0 {
 			due(st.muteUntil)

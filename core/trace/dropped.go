@@ -25,6 +25,8 @@ var dropKinds = []struct {
 	why    string
 }{
 	{Session, SessionSignal, "heartbeat", "how many signs of life fit between two events depends on the machine"},
+	{Server, ServerReceived, "ping", "how many signs of life a client gives depends on the machine"},
+	{Server, ServerReceived, "pong", "as many as pings were sent, which depends on the machine"},
 	{Stage, StageSlow, "", "a late timer is a fact about the machine"},
 }
 

@@ -39,8 +39,11 @@ const (
 	ServerRestart Kind = "restart" // Seq: new head; Detail: new epoch
 	ServerRequest Kind = "request" // Epoch = n-th connection; Status = HTTP status answered; Seq resumed from, NoSeq for a snapshot request; Cursor digest
 	ServerSent    Kind = "sent"    // Epoch = n-th connection; Type, Seq, ID: handed to the network in whole
-	ServerFault   Kind = "fault"   // Detail: name of the fault that struck
-	ServerClosed  Kind = "closed"  // Epoch = n-th connection, Detail: eof, cut, reset, gone (the client left)
+	// ServerReceived: Epoch = n-th connection; Status: what the client said behind an upgrade: text, binary, ping, pong, close, or
+	// violation; Detail: a length, the close code, or the violation's name. The bytes are not kept.
+	ServerReceived Kind = "received"
+	ServerFault    Kind = "fault"  // Detail: name of the fault that struck
+	ServerClosed   Kind = "closed" // Epoch = n-th connection, Detail: eof, cut, reset, gone (the client left)
 
 	PluginStarted  Kind = "started"
 	PluginExited   Kind = "exited"   // Detail: exit status or signal

@@ -23,7 +23,7 @@ func stream(r *Record, lane Lane, life int) string {
 		return fmt.Sprintf("%d state", place)
 	case r.Actor == Gate && r.Kind == GateDelivery:
 		return fmt.Sprintf("%d delivery %10d", place, life)
-	case r.Actor == Server && (r.Kind == ServerRequest || r.Kind == ServerSent || r.Kind == ServerClosed):
+	case r.Actor == Server && (r.Kind == ServerRequest || r.Kind == ServerSent || r.Kind == ServerReceived || r.Kind == ServerClosed):
 		return fmt.Sprintf("%d connection %10d", place, r.Epoch)
 	}
 	return fmt.Sprintf("%d", place)
