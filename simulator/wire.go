@@ -204,3 +204,11 @@ func (t *table) state() []Connection {
 	}
 	return out
 }
+
+// Source is the source id of the feed.
+func (s *Simulator) Source() string { return s.opt.Source }
+
+// Path is where the wire is served. Empty for a wire that there is not.
+func (s *Simulator) Path(wire string) string {
+	return map[string]string{SSE: s.opt.Path, WebSocket: s.opt.WebSocketPath, OData: s.opt.ODataPath}[wire]
+}

@@ -12,8 +12,8 @@ import (
 	"github.com/conform-dev/conform/simulator"
 )
 
-// conn is one stream connection. One goroutine writes what the machine hands out, in its order; another notices that
-// the client left.
+// conn is one connection of any wire. One goroutine writes what the machine hands out, in its order; another gives it what the
+// client sends behind an upgrade, and notices that the client left.
 type conn struct {
 	id      simulator.Conn
 	server  *Server
@@ -22,20 +22,25 @@ type conn struct {
 	bare    bool              // HEAD: no body
 	share   map[string]string // headers for a page of another origin
 	ready   chan struct{}
+	done    chan struct{} // closed when nothing more is read
 
 	// Under the server's lock.
-	queue []simulator.Output
+	queue    []simulator.Output
+	upgraded bool // behind 101: raw bytes, both ways
+	leaving  bool // everything was written; what the client still sends is only taken off the network
 }
 
 // stream takes a request out of net/http's hands and gives it to the simulator.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
-	raw, _, err := http.NewResponseController(w).Hijack()
+	raw, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		problem(w, refusal{status: http.StatusInternalServerError, detail: "the connection cannot be taken over"})
 		return
 	}
 	_ = raw.SetDeadline(time.Time{})
-	c := &conn{server: s, net: raw, chunked: r.ProtoAtLeast(1, 1), bare: r.Method == http.MethodHead, share: s.share(r), ready: make(chan struct{}, 1)}
+	c := &conn{server: s, net: raw, chunked: r.ProtoAtLeast(1, 1), bare: r.Method == http.MethodHead, share: s.share(r),
+		ready: make(chan struct{}, 1), done: make(chan struct{})}
+	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered()) // sent right behind the request, at most one buffer
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -46,14 +51,19 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	c.id = s.last
 	s.conns[c.id] = c
 	s.wg.Go(c.write)
-	s.wg.Go(c.read)
+	s.wg.Go(func() { c.read(len(early)) })
 	s.sim.Request(s.now(), c.id, simulator.Request{Method: r.Method, Target: r.URL.RequestURI(), Header: simulator.Header(r.Header)})
 	s.drain()
+	if len(early) > 0 && s.conns[c.id] == c && c.upgraded {
+		s.sim.Received(s.now(), c.id, early)
+		s.drain()
+	}
 }
 
 // push queues one output; called under the server's lock. The machine bounds the queue.
 func (c *conn) push(o simulator.Output) {
 	c.queue = append(c.queue, o)
+	c.upgraded = c.upgraded || o.Head != nil && o.Head.Status == http.StatusSwitchingProtocols
 	select {
 	case c.ready <- struct{}{}:
 	default:
@@ -91,24 +101,43 @@ func (c *conn) abort() {
 	}
 }
 
-// read notices that the client left: the end of what it sends, or an error. A half-closed connection counts as left.
-func (c *conn) read() {
+// read takes what the client sends. Its end, or an error, means that the client left; a half-closed connection counts as
+// left. Behind an upgrade the bytes are the machine's, one buffer at a time; otherwise at most MaxStray of them come.
+func (c *conn) read(stray int) {
+	defer close(c.done)
 	buf := make([]byte, 4096)
-	for stray := 0; stray <= MaxStray; {
+	for stray <= MaxStray {
 		n, err := c.net.Read(buf)
+		if n > 0 && !c.received(buf[:n]) {
+			stray += n
+		}
 		if err != nil {
 			break
 		}
-		stray += n
 	}
 	c.gone()
+}
+
+// received gives bytes to the machine; false if they are not for it.
+func (c *conn) received(b []byte) bool {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !c.upgraded {
+		return false
+	}
+	if s.conns[c.id] == c && !s.closed && !c.leaving {
+		s.sim.Received(s.now(), c.id, b)
+		s.drain()
+	}
+	return true
 }
 
 func (c *conn) gone() {
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conns[c.id] != c {
+	if s.conns[c.id] != c || c.leaving {
 		return // the end was ours
 	}
 	delete(s.conns, c.id)
@@ -157,7 +186,7 @@ func (c *conn) put(o simulator.Output) error {
 		_, err := c.net.Write(c.head(o.Head))
 		return err
 	}
-	if c.bare {
+	if c.bare || len(o.Bytes) == 0 && !c.chunked {
 		return nil
 	}
 	if !c.chunked {
@@ -191,6 +220,10 @@ func (c *conn) head(h *simulator.Head) []byte {
 			b = fmt.Appendf(b, "%s: %s\r\n", name, v)
 		}
 	}
+	if h.Status == http.StatusSwitchingProtocols { // its Connection header is the machine's
+		c.chunked = false
+		return append(b, "\r\n"...)
+	}
 	if h.Status == http.StatusNoContent || h.Status == http.StatusNotModified {
 		c.chunked, c.bare = false, true
 	}
@@ -214,11 +247,35 @@ func (c *conn) finish(kind simulator.CloseKind) {
 	}
 	s := c.server
 	s.mu.Lock()
-	delete(s.conns, c.id)
+	linger := kind == simulator.EOF && c.upgraded && !s.closed
+	c.leaving = linger
+	if !linger {
+		delete(s.conns, c.id)
+	}
 	s.mu.Unlock()
+	if linger {
+		c.linger()
+	}
 	if kind == simulator.EOF {
 		_ = c.net.Close()
 		return
 	}
 	_ = transportOf(c.net).Close() // a cut says no goodbye in TLS either
+}
+
+// linger says that nothing more comes and takes off the network what the client still sends, until it has ended its side too.
+// A socket that is closed with something unread is reset, and the close frame would be lost with it.
+func (c *conn) linger() {
+	_ = c.net.SetReadDeadline(time.Now().Add(lingerTimeout))
+	if half, ok := c.net.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // in TLS its goodbye
+	}
+	if half, ok := transportOf(c.net).(*net.TCPConn); ok {
+		_ = half.CloseWrite()
+	}
+	<-c.done
+	s := c.server
+	s.mu.Lock()
+	delete(s.conns, c.id)
+	s.mu.Unlock()
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -57,6 +56,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isControl(r) {
+		if r.URL.Path == s.sim.Path(simulator.WebSocket) && !s.anyPage() && !s.welcome(r) {
+			problem(w, foreign) // nothing else keeps a page from reading a WebSocket of another origin
+			return
+		}
 		s.stream(w, r)
 		return
 	}
@@ -84,12 +87,8 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) (state simulato
 		slices.Sort(allow)
 		return state, refusal{status: http.StatusMethodNotAllowed, detail: "method: allowed are " + strings.Join(allow, ", "), allow: strings.Join(allow, ", ")}
 	}
-	// A page of another site can send a request here, and some without asking first. It cannot choose its Origin.
-	if origin := r.Header.Get("Origin"); origin != "" {
-		u, err := url.Parse(origin)
-		if err != nil || !s.allowed(u.Host) && !s.named(origin) {
-			return state, refusal{status: http.StatusForbidden, detail: "origin: requests of other sites are not served"}
-		}
+	if !s.welcome(r) {
+		return state, foreign
 	}
 	body, err := s.readBody(w, r)
 	if err != nil {

@@ -32,6 +32,23 @@ func checkOrigins(origins []string) error {
 	return nil
 }
 
+// foreign is what a page of an origin that was not named is told.
+var foreign = refusal{status: http.StatusForbidden, detail: "origin: requests of other sites are not served"}
+
+// welcome says whether r is of no page, of a page of this machine, or of one whose origin was named. A page of another site can
+// send requests here, and some without asking first. It cannot choose its Origin.
+func (s *Server) welcome(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && (s.allowed(u.Host) || s.named(origin))
+}
+
+// anyPage says whether the pages of all origins may read the streams.
+func (s *Server) anyPage() bool { return slices.Contains(s.opt.CORS, anyOrigin) }
+
 // named says whether origin was named, which lets its pages use the control API too. The word for all of them does not: then
 // any page that somebody happens to visit could.
 func (s *Server) named(origin string) bool {
@@ -50,7 +67,7 @@ func (s *Server) share(r *http.Request) map[string]string {
 		h["Access-Control-Allow-Origin"] = origin
 		// A page of a named origin may send cookies (withCredentials); the simulator has none, but clients that do must work.
 		h["Access-Control-Allow-Credentials"] = "true"
-	case slices.Contains(s.opt.CORS, anyOrigin) && !isControl(r):
+	case s.anyPage() && !isControl(r):
 		h["Access-Control-Allow-Origin"] = anyOrigin
 	default:
 		return h

@@ -29,14 +29,18 @@ const (
 	MaxHeaderBytes = 32 << 10
 	// MaxStray bounds what a client may send behind its request; a stream reads nothing more from it.
 	MaxStray = 64 << 10
-	// headerTimeout bounds how long the head of a request may take to arrive.
-	headerTimeout = 10 * time.Second
+	// DefaultHeaderTimeout bounds how long the head of a request may take to arrive.
+	DefaultHeaderTimeout = 10 * time.Second
+	// CeilingHeaderTimeout is the largest HeaderTimeout.
+	CeilingHeaderTimeout = time.Minute
 	// DefaultBodyTimeout bounds how long the body of a control request may take to arrive: people send a few lines.
 	DefaultBodyTimeout = 10 * time.Second
 	// CeilingBodyTimeout is the largest BodyTimeout: MaxBody over the slowest line that is still one.
 	CeilingBodyTimeout = time.Minute
 	// idleTimeout ends a control connection that nobody uses.
 	idleTimeout = time.Minute
+	// lingerTimeout bounds how long a WebSocket that both sides closed is kept until the client has ended its side of the connection.
+	lingerTimeout = 2 * time.Second
 	// drainTimeout bounds the wait for the peer's kernel to take what was written before a reset: over loopback it takes
 	// microseconds, and a client that does not read may never take it.
 	drainTimeout = 5 * time.Second
@@ -49,6 +53,8 @@ type Options struct {
 	Simulator simulator.Options
 	// BodyTimeout is how long the body of a control request may take: DefaultBodyTimeout, at most CeilingBodyTimeout.
 	BodyTimeout time.Duration
+	// HeaderTimeout is how long the head of a request may take: DefaultHeaderTimeout, at most CeilingHeaderTimeout.
+	HeaderTimeout time.Duration
 	// TLS serves over TLS, HTTP/1.1 still, with a certificate made for this server: for loopback and Hosts, good for a week.
 	TLS bool
 	// CAFile is where the certificate to trust goes, in PEM; empty writes none, see CA. With TLS only. It replaces nothing but
@@ -99,6 +105,12 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if opt.BodyTimeout == 0 {
 		opt.BodyTimeout = DefaultBodyTimeout
 	}
+	if opt.HeaderTimeout == 0 {
+		opt.HeaderTimeout = DefaultHeaderTimeout
+	}
+	if opt.HeaderTimeout < 0 || opt.HeaderTimeout > CeilingHeaderTimeout {
+		return nil, fmt.Errorf("header timeout: %v is not above 0 and at most %v", opt.HeaderTimeout, CeilingHeaderTimeout)
+	}
 	if opt.BodyTimeout < 0 || opt.BodyTimeout > CeilingBodyTimeout {
 		return nil, fmt.Errorf("body timeout: %v is not above 0 and at most %v", opt.BodyTimeout, CeilingBodyTimeout)
 	}
@@ -119,8 +131,10 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Simulator.Path != "" && strings.HasPrefix(opt.Simulator.Path, "/control/") {
-		return nil, fmt.Errorf("path: %q is taken by the control API", opt.Simulator.Path)
+	for _, wire := range simulator.WireNames() {
+		if path := sim.Path(wire); strings.HasPrefix(path, "/control/") {
+			return nil, fmt.Errorf("path: %q is taken by the control API", path)
+		}
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", opt.Addr)
 	if err != nil {
@@ -142,7 +156,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	for _, h := range opt.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: MaxHeaderBytes,
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: opt.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: MaxHeaderBytes,
 		ConnState: s.connState, ErrorLog: log.New(io.Discard, "", 0)}
 	s.mu.Lock()
 	s.timer = time.AfterFunc(time.Hour, s.wake)
@@ -177,13 +191,20 @@ func (s *Server) connState(c net.Conn, state http.ConnState) {
 // Addr is the address that is listened on.
 func (s *Server) Addr() string { return s.ln.Addr().String() }
 
-// URL is the stream's, without a query.
-func (s *Server) URL() string {
-	path := s.opt.Simulator.Path
-	if path == "" {
-		path = "/stream"
-	}
-	return s.origin() + path
+// URL is the SSE stream's, without a query.
+func (s *Server) URL() string { return s.origin() + s.sim.Path(simulator.SSE) }
+
+// WebSocketURL is the WebSocket stream's, ws or wss, without a query.
+func (s *Server) WebSocketURL() string {
+	return "ws" + strings.TrimPrefix(s.origin(), "http") + s.sim.Path(simulator.WebSocket)
+}
+
+// ODataURL is the OData collection's, without a query.
+func (s *Server) ODataURL() string { return s.origin() + s.sim.Path(simulator.OData) }
+
+// URLs are the addresses by wire.
+func (s *Server) URLs() map[string]string {
+	return map[string]string{simulator.SSE: s.URL(), simulator.WebSocket: s.WebSocketURL(), simulator.OData: s.ODataURL()}
 }
 
 // ControlURL is the root of the control API.
@@ -207,13 +228,14 @@ func (s *Server) CurlTrust() string {
 	return "--cacert '" + strings.ReplaceAll(s.opt.CAFile, "'", `'\''`) + "' "
 }
 
-// Curl is the command line that follows the stream.
+// Curl is the command line that follows the SSE stream.
 func (s *Server) Curl() string {
-	source := s.opt.Simulator.Source
-	if source == "" {
-		source = "incidents"
-	}
-	return fmt.Sprintf("curl -N %s'%s?sourceId=%s&mode=snapshot-then-delta'", s.CurlTrust(), s.URL(), source)
+	return fmt.Sprintf("curl -N %s'%s?sourceId=%s&mode=snapshot-then-delta'", s.CurlTrust(), s.URL(), s.sim.Source())
+}
+
+// ODataCurl is the command line that reads the OData collection and asks for a link to its changes.
+func (s *Server) ODataCurl() string {
+	return fmt.Sprintf("curl -sS %s-H 'Prefer: odata.track-changes' '%s'", s.CurlTrust(), s.ODataURL())
 }
 
 // Close ends all connections and waits until everything that the server started is gone. Later calls do nothing.
