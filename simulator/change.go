@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/conform-dev/conform/core/event"
@@ -15,6 +17,8 @@ type Change struct {
 	Kind    event.Kind // Upsert: one Row; Delete: one ID; Delta: any of both
 	Upserts []Row
 	Deletes []string // row ids
+	ID      string   // event id; empty for the feed's own, e-<version>-<sequence>. At most MaxIDBytes, no control characters
+	At      int64    // unix milliseconds of its timestamp; 0 for the time of the publish. At most MaxTime
 }
 
 // Row is one keyed record of the feed. Its version is the sequence of the change that wrote it, and is the feed's business.
@@ -45,28 +49,41 @@ func (c *Change) Check() error {
 	case len(c.Upserts)+len(c.Deletes) > MaxRows:
 		return fmt.Errorf("a change has at most %d rows", MaxRows)
 	}
+	if c.At < 0 || c.At > MaxTime {
+		return fmt.Errorf("timestamp: %d is not in 0 to %d", c.At, int64(MaxTime))
+	}
+	if len(c.ID) > MaxIDBytes || !utf8.ValidString(c.ID) || strings.ContainsFunc(c.ID, unicode.IsControl) {
+		return fmt.Errorf("eventId: at most %d bytes of UTF-8 without control characters", MaxIDBytes)
+	}
 	for i := range c.Upserts {
-		r := &c.Upserts[i]
-		if err := checkID(r.ID); err != nil {
+		if err := c.Upserts[i].check(); err != nil {
 			return err
 		}
-		if len(r.Feature) > MaxFeatureBytes {
-			return fmt.Errorf("feature: %d bytes, limit %d", len(r.Feature), MaxFeatureBytes)
-		}
-		var out bytes.Buffer
-		if err := json.Compact(&out, r.Feature); err != nil || out.Len() == 0 || out.Bytes()[0] != '{' {
-			return fmt.Errorf("feature: a row's feature is a JSON object")
-		}
-		if depth(out.Bytes()) > maxDepth {
-			return fmt.Errorf("feature: nested deeper than %d", maxDepth)
-		}
-		r.Feature = out.Bytes()
 	}
 	for _, id := range c.Deletes {
 		if err := checkID(id); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// check refuses a row that could not be encoded, and makes its feature compact.
+func (r *Row) check() error {
+	if err := checkID(r.ID); err != nil {
+		return err
+	}
+	if len(r.Feature) > MaxFeatureBytes {
+		return fmt.Errorf("feature: %d bytes, limit %d", len(r.Feature), MaxFeatureBytes)
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, r.Feature); err != nil || out.Len() == 0 || out.Bytes()[0] != '{' {
+		return fmt.Errorf("feature: a row's feature is a JSON object")
+	}
+	if depth(out.Bytes()) > maxDepth {
+		return fmt.Errorf("feature: nested deeper than %d", maxDepth)
+	}
+	r.Feature = out.Bytes()
 	return nil
 }
 

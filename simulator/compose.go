@@ -34,7 +34,7 @@ func (st *stream) compose() bool {
 	switch {
 	case st.snapshot:
 		d.seq = f.head
-		d.shape.id = snapshotID(f.version, d.seq)
+		d.shape.id = f.snapshotID(d.seq)
 	case st.next > f.head:
 		return false
 	case st.next < f.oldestKept():

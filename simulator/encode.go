@@ -75,6 +75,9 @@ func (f *feed) appendHead(b []byte, k event.Kind, seq event.Seq, at int64, s sha
 		b = appendString(append(b, `,"cursor":`...), s.cursor)
 	}
 	b = append(append(append(b, `,"timestamp":"`...), timestamp(at)...), '"')
+	if f.watermark != "" && s.conflict != "watermark" {
+		b = appendString(append(b, `,"watermark":`...), f.watermark+strconv.FormatInt(int64(s.seq), 10))
+	}
 	b = f.appendConflict(b, at, s)
 	if s.pad > 0 {
 		b = append(b, `,"padding":"`...)

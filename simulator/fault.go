@@ -47,7 +47,7 @@ var registry = []*Spec{
 	&closeFault, &closingSoonFault, &maskedFrameFault, &reservedBitFault, &badOpcodeFault, &binaryFault, &badUTF8Fault, &fragmentFault,
 	&tornMessageFault, &strayContinuationFault, &bigPingFault, &noPongFault, &rawFault,
 	&wrongAcceptFault, &wrongSubprotocolFault, &wrongExtensionFault, &wrongUpgradeFault,
-	&trimFault, &restartFault,
+	&trimFault, &restartFault, &jumpFault,
 }
 
 // Faults lists every fault there is.

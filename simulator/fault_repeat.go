@@ -48,7 +48,7 @@ func (r *repeat) frames(st *stream, seq event.Seq, snapshot bool) []frame {
 	e := f.entry(seq - r.back)
 	s := shape{id: f.eventID(seq - r.back), other: r.other}
 	if snapshot && r.back == 0 {
-		e, s.id = nil, snapshotID(f.version, seq)
+		e, s.id = nil, f.snapshotID(seq)
 	} else if e == nil {
 		return nil
 	}
@@ -90,5 +90,5 @@ func (r *stale) frame(st *stream, seq event.Seq) (frame, bool) {
 	if seq < 0 || !st.sim.feed.resumable(seq) {
 		return frame{}, false
 	}
-	return st.frame(nil, seq, shape{id: snapshotID(st.sim.feed.version, seq)}, nil), true
+	return st.frame(nil, seq, shape{id: st.sim.feed.snapshotID(seq)}, nil), true
 }

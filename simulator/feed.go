@@ -13,19 +13,21 @@ import (
 // feed is the truth that is served: keyed rows, a sequence, and the last changes. A position can be resumed from exactly
 // when every later change is still kept; it expires because history was trimmed, not because a flag says so.
 type feed struct {
-	source   string
-	version  int // source version: with source it names the epoch
-	head     event.Seq
-	rows     map[string]*stored
-	set      rowSet
-	log      []entry // kept changes, oldest first; the last one is head
-	start    int     // first used place of log
-	base     rowSet  // digest before the oldest kept change
-	keep     int
-	maxBytes int64
-	bytes    int64
-	stamp    int64
-	at       int64 // unix milliseconds of the last change
+	source    string
+	version   int // source version: with source it names the epoch
+	head      event.Seq
+	rows      map[string]*stored
+	set       rowSet
+	log       []entry // kept changes, oldest first; the last one is head
+	start     int     // first used place of log
+	base      rowSet  // digest before the oldest kept change
+	keep      int
+	maxBytes  int64
+	bytes     int64
+	stamp     int64
+	snapshots string // begins their event ids
+	watermark string // begins the watermark of every event; empty for none
+	at        int64  // unix milliseconds of the last change
 }
 
 // stored is a row as the feed holds it.
@@ -56,8 +58,12 @@ type undo struct {
 const entryOverhead = 256
 
 func newFeed(o *Options) *feed {
-	f := &feed{source: o.Source, version: o.Version, head: o.Head, rows: map[string]*stored{}, keep: o.Retention, maxBytes: o.HistoryBytes, stamp: o.Stamp}
+	f := &feed{source: o.Source, version: o.Version, head: o.Head, rows: map[string]*stored{}, keep: o.Retention, maxBytes: o.HistoryBytes, stamp: o.Stamp,
+		snapshots: o.SnapshotID, watermark: o.Watermark}
 	f.at = f.time(o.Start, f.head)
+	for _, r := range o.Seed {
+		f.put(r, f.head, f.at)
+	}
 	for i := 1; i <= o.Rows; i++ {
 		r := Row{ID: strconv.Itoa(i), Feature: json.RawMessage(`{"state":"open","revision":0}`)}
 		f.put(r, f.head, f.at)
@@ -112,8 +118,10 @@ func (f *feed) publish(wall int64, c Change) (event.Seq, error) {
 		return event.NoSeq, fmt.Errorf("sequence: %d is the last number there is", f.head)
 	}
 	f.head++
-	f.at = f.time(wall, f.head)
-	e := entry{seq: f.head, change: c, at: f.at, size: entryOverhead}
+	if f.at = c.At; f.at == 0 {
+		f.at = f.time(wall, f.head)
+	}
+	e := entry{seq: f.head, change: c, at: f.at, size: entryOverhead + int64(len(c.ID))}
 	for _, r := range c.Upserts {
 		e.undo = append(e.undo, undo{r.ID, f.put(r, e.seq, e.at)})
 		e.size += int64(len(r.ID) + len(r.Feature))
@@ -272,5 +280,20 @@ func (f *feed) restart(head event.Seq, epoch bool) error {
 	return nil
 }
 
-func (f *feed) epoch() string                { return epochName(f.source, f.version) }
-func (f *feed) eventID(seq event.Seq) string { return eventID(f.version, seq) }
+func (f *feed) epoch() string { return epochName(f.source, f.version) }
+
+// eventID is the event id of sequence seq: its own, while it is kept, or the usual one.
+func (f *feed) eventID(seq event.Seq) string {
+	if e := f.entry(seq); e != nil && e.change.ID != "" {
+		return e.change.ID
+	}
+	return eventID(f.version, seq)
+}
+
+// snapshotID is the event id of a snapshot at seq.
+func (f *feed) snapshotID(seq event.Seq) string {
+	if f.snapshots != "" {
+		return f.snapshots + strconv.FormatInt(int64(seq), 10)
+	}
+	return snapshotID(f.version, seq)
+}

@@ -21,6 +21,8 @@ const (
 	MaxFeatureBytes = 1 << 20
 	// MaxIDBytes bounds a row's id, which is repeated in every event about it.
 	MaxIDBytes = 256
+	// MaxTime is the last millisecond whose date has four digits for its year.
+	MaxTime = 253402300799999
 	// MaxPublish bounds one publish input: each event of it is encoded and recorded before the call returns.
 	MaxPublish = 10000
 

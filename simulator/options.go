@@ -15,10 +15,14 @@ type Options struct {
 	Version int       // first source version; 7. Source and version make the stream epoch: incidents-v7
 	Head    event.Seq // sequence that the feed starts at; 0
 	Rows    int       // rows that it starts with, ids "1" to "n"; DefaultRows, -1 for none
+	Seed    []Row     // the rows that it starts with, in place of made-up ones; Rows is then 0
 	Start   int64     // unix milliseconds of the rows that it starts with; 2026-07-27T04:00:00Z
 	// Stamp, if not 0, makes timestamps a function of the sequence: Stamp + sequence milliseconds, instead of the wall time
 	// of the publish. A run over real sockets then sends the same bytes twice.
 	Stamp int64
+
+	SnapshotID string // begins the event ids of snapshots, and the sequence follows; empty: s-<version>-<sequence>
+	Watermark  string // begins the watermark of every event, and the sequence follows; empty: there is none
 
 	Retention    int   // events kept; DefaultRetention
 	HistoryBytes int64 // DefaultHistoryBytes
@@ -73,7 +77,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Start == 0 {
 		o.Start = 1785124800000
 	}
-	if o.Rows == 0 {
+	if o.Rows == 0 && o.Seed != nil {
+		// The seed is all there is.
+	} else if o.Rows == 0 {
 		o.Rows = DefaultRows
 	} else if o.Rows == -1 {
 		o.Rows = 0
@@ -114,6 +120,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.RetryHint != 0 {
 		span("retryHint", &o.RetryHint, 0, MaxRetryHint)
 	}
+	if err == nil {
+		if o.Seed, err = checkRows(o.Seed); err != nil {
+			err = fmt.Errorf("seed: %w", err)
+		}
+	}
 	if err != nil {
 		return o, err
 	}
@@ -140,6 +151,14 @@ func (o *Options) check() error {
 	switch {
 	case o.Rows < 0 || o.Rows > MaxRows:
 		return fmt.Errorf("rows: %d is not in 0 to %d (-1 for none)", o.Rows, MaxRows)
+	case o.Rows != 0 && o.Seed != nil:
+		return fmt.Errorf("rows: %d stands beside a seed; give one of them", o.Rows)
+	case o.SnapshotID != "" && (!plain(o.SnapshotID) || len(o.SnapshotID) > MaxIDBytes):
+		return fmt.Errorf("snapshotId: %q is not 1 to %d letters, digits, dots, dashes and underscores", o.SnapshotID, MaxIDBytes)
+	case o.Watermark != "" && (!plain(o.Watermark) || len(o.Watermark) > MaxIDBytes):
+		return fmt.Errorf("watermark: %q is not 1 to %d letters, digits, dots, dashes and underscores", o.Watermark, MaxIDBytes)
+	case o.Start < 0 || o.Start > MaxTime:
+		return fmt.Errorf("start: %d is not in 0 to %d", o.Start, int64(MaxTime))
 	case o.Head < 0 || o.Head > event.MaxSeq-MaxRetention:
 		return fmt.Errorf("head: %d is not in 0 to %d", o.Head, event.MaxSeq-MaxRetention)
 	case len(o.Source) > MaxIDBytes || !plain(o.Source):

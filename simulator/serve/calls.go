@@ -41,6 +41,31 @@ func restart(b *strict.Node, sim *simulator.Simulator, now simulator.Now) error 
 	return sim.Restart(now, r)
 }
 
+// jump reads {to, rows}.
+func jump(b *strict.Node, sim *simulator.Simulator, now simulator.Now) error {
+	to := int64(0)
+	if err := errors.Join(b.Only("to", "rows"), b.Int("to", &to, 1, int64(event.MaxSeq)-simulator.MaxRetention)); err != nil {
+		return err
+	}
+	if b.Get("to") == nil {
+		return b.Refuse("to is missing")
+	}
+	j := simulator.Jump{To: event.Seq(to)}
+	if b.Get("rows") != nil {
+		items, err := b.Array("rows", simulator.MaxRows)
+		if err != nil {
+			return err
+		}
+		if j.Rows, err = rows(items); err != nil {
+			return err
+		}
+		if j.Rows == nil {
+			j.Rows = []simulator.Row{} // none are left
+		}
+	}
+	return sim.Jump(now, j)
+}
+
 func pause(b *strict.Node, sim *simulator.Simulator, now simulator.Now) error {
 	if err := b.Only(); err != nil {
 		return err

@@ -34,6 +34,7 @@ var calls = map[string]map[string]call{
 	"/publish":   {http.MethodPost: publish},
 	"/trim":      {http.MethodPost: trim},
 	"/retention": {http.MethodPost: retention},
+	"/jump":      {http.MethodPost: jump},
 	"/restart":   {http.MethodPost: restart},
 	"/pause":     {http.MethodPost: pause},
 	"/resume":    {http.MethodPost: resume},

@@ -59,6 +59,11 @@ func TestControl(t *testing.T) {
 			return len(st.Faults) == 1 && st.Faults[0].With["skip"] == "2" && st.Faults[0].Times == simulator.Always
 		}},
 		{"DELETE", "/fault", "", func(st simulator.State) bool { return len(st.Faults) == 0 }},
+		{"POST", "/publish", `{"changes":[{"type":"delta","eventId":"delta-48","timestamp":"2026-07-27T03:59:59.500Z","upserts":[{"id":"3","feature":{}},{"id":"1","feature":{}},{"id":"3","feature":{"a":1}}],"deletes":["2"]}]}`,
+			func(st simulator.State) bool { return st.Head == 48 && st.Rows == 5 }},
+		{"POST", "/jump", `{"to":100}`, func(st simulator.State) bool { return st.Head == 100 && st.Oldest == 101 && st.Rows == 5 }},
+		{"POST", "/jump", `{"to":200,"rows":[{"id":"1","feature":{}}]}`, func(st simulator.State) bool { return st.Head == 200 && st.Rows == 1 }},
+		{"POST", "/jump", `{"to":201,"rows":[]}`, func(st simulator.State) bool { return st.Head == 201 && st.Rows == 0 }},
 		{"POST", "/restart", `{"head":3,"epoch":true,"as":"reset"}`, func(st simulator.State) bool { return st.Head == 3 && st.Epoch == "incidents-v8" }},
 	} {
 		status, mime, text := s.call(c.method, controlRoot+c.path, c.body)
@@ -102,6 +107,12 @@ func TestControlRefuses(t *testing.T) {
 		{"POST", "/publish", strings.Repeat("[", 100), `"detail":"nested deeper than 64"`, nil},
 		{"POST", "/publish", `{"kind":"` + strings.Repeat("x", MaxBody) + `"}`, `413 {"type":"about:blank","title":"Request Entity Too Large","status":413,"detail":"body: larger than 4194304 bytes"}`, nil},
 		{"POST", "/publish", `{}`, `415 {"type":"about:blank","title":"Unsupported Media Type","status":415,"detail":"content-type: must be application/json"}`, []string{"Content-Type", "text/plain"}},
+		{"POST", "/publish", `{"changes":[{"type":"delete","id":"1","timestamp":"yesterday"}]}`, `"detail":"must be a date of RFC 3339, after 1970","member":"changes[0].timestamp"`, nil},
+		{"POST", "/publish", `{"changes":[{"type":"delete","id":"1","eventId":"a\nb"}]}`, `"detail":"eventId: at most 256 bytes of UTF-8 without control characters","member":"changes[0]"`, nil},
+		{"POST", "/jump", `{"to":40}`, `409 {"type":"about:blank","title":"Conflict","status":409,"detail":"to: 40 is not in 41 to 9007199254675455"}`, nil},
+		{"POST", "/jump", `{}`, `"detail":"to is missing"`, nil},
+		{"POST", "/jump", `{"to":50,"rows":[{"id":"1","feature":{}},{"id":"1","feature":{}}]}`, `409 {"type":"about:blank","title":"Conflict","status":409,"detail":"rows[1]: id: a row with this id stands before it"}`, nil},
+		{"POST", "/jump", `{"to":50,"rows":[{"id":"1"}]}`, `"detail":"feature is missing","member":"rows[0]"`, nil},
 		{"POST", "/trim", `{"keep":-1}`, `"member":"keep"`, nil},
 		{"POST", "/retention", `{}`, `"detail":"retention is missing"`, nil},
 		{"POST", "/pause", `{"for":1}`, `"detail":"unknown member; none is known here","member":"for"`, nil},

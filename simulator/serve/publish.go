@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/simulator"
@@ -58,25 +59,36 @@ func publishChanges(b *strict.Node, sim *simulator.Simulator, now simulator.Now)
 	return err
 }
 
-// change reads one change: {type: upsert, id, feature}, {type: delete, id} or {type: delta, upserts: [{id, feature}], deletes: [id]}.
+// changeMembers are those that every change may have.
+var changeMembers = []string{"type", "eventId", "timestamp"}
+
+// change reads one change: {type: upsert, id, feature}, {type: delete, id} or {type: delta, upserts: [{id, feature}], deletes: [id]}; each
+// may name its event id, and its time as a date of RFC 3339.
 func change(n *strict.Node) (c simulator.Change, err error) {
-	if err := n.Only("type", "id", "feature", "upserts", "deletes"); err != nil {
+	if err := n.Only(append(changeMembers, "id", "feature", "upserts", "deletes")...); err != nil {
 		return c, err
 	}
-	kind := ""
-	if err := n.String("type", &kind); err != nil {
+	kind, date := "", ""
+	if err := errors.Join(n.String("type", &kind), n.String("eventId", &c.ID), n.String("timestamp", &date)); err != nil {
 		return c, err
+	}
+	if date != "" {
+		at, err := time.Parse(time.RFC3339, date)
+		if err != nil || at.UnixMilli() <= 0 {
+			return c, n.Get("timestamp").Refuse("must be a date of RFC 3339, after 1970")
+		}
+		c.At = at.UnixMilli()
 	}
 	switch c.Kind = event.ParseKind(kind); c.Kind {
 	case event.Upsert:
-		if err = n.Only("type", "id", "feature"); err == nil {
+		if err = n.Only(append(changeMembers, "id", "feature")...); err == nil {
 			var r simulator.Row
 			r, err = row(n)
 			c.Upserts = []simulator.Row{r}
 		}
 	case event.Delete:
 		var id string
-		err = errors.Join(n.Only("type", "id"), n.String("id", &id))
+		err = errors.Join(n.Only(append(changeMembers, "id")...), n.String("id", &id))
 		c.Deletes = []string{id}
 	case event.Delta:
 		err = delta(n, &c)
@@ -93,22 +105,15 @@ func change(n *strict.Node) (c simulator.Change, err error) {
 }
 
 func delta(n *strict.Node, c *simulator.Change) error {
-	if err := n.Only("type", "upserts", "deletes"); err != nil {
+	if err := n.Only(append(changeMembers, "upserts", "deletes")...); err != nil {
 		return err
 	}
 	ups, err := n.Array("upserts", simulator.MaxRows)
 	if err != nil {
 		return err
 	}
-	for _, u := range ups {
-		if err := u.Only("id", "feature"); err != nil {
-			return err
-		}
-		r, err := row(u)
-		if err != nil {
-			return err
-		}
-		c.Upserts = append(c.Upserts, r)
+	if c.Upserts, err = rows(ups); err != nil {
+		return err
 	}
 	ids, err := n.Array("deletes", simulator.MaxRows)
 	if err != nil {
@@ -121,6 +126,21 @@ func delta(n *strict.Node, c *simulator.Change) error {
 		c.Deletes = append(c.Deletes, id.Text)
 	}
 	return nil
+}
+
+func rows(items []*strict.Node) ([]simulator.Row, error) {
+	var out []simulator.Row
+	for _, n := range items {
+		if err := n.Only("id", "feature"); err != nil {
+			return nil, err
+		}
+		r, err := row(n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
 }
 
 func row(n *strict.Node) (r simulator.Row, err error) {
