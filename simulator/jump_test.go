@@ -12,7 +12,9 @@ import (
 // TestOwnNumbers: ids, times, rows and numbers are those that were given, on both wires: snapshot-1, delta-2, gap-4, snapshot-100,
 // delta-101.
 func TestOwnNumbers(t *testing.T) {
-	row := func(id, state string) Row { return Row{ID: id, Feature: json.RawMessage(`{ "state": "` + state + `" }`)} }
+	row := func(id, state string) Row {
+		return Row{ID: id, Feature: json.RawMessage(`{ "state": "` + state + `" }`)}
+	}
 	r := newRig(t, Options{Head: 1, Seed: []Row{row("1", "open"), row("2", "monitoring")}, Start: 1785124799500, SnapshotID: "snapshot-", Watermark: "mark-"})
 	publish := func(c Change) {
 		t.Helper()

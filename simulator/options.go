@@ -77,9 +77,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Start == 0 {
 		o.Start = 1785124800000
 	}
-	if o.Rows == 0 && o.Seed != nil {
-		// The seed is all there is.
-	} else if o.Rows == 0 {
+	if o.Rows == 0 && o.Seed == nil {
 		o.Rows = DefaultRows
 	} else if o.Rows == -1 {
 		o.Rows = 0

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +27,8 @@ type simulateFlags struct {
 	tls       bool
 	caOut     string
 	cors      []string
+	protocols []string
+	deflate   string
 }
 
 func newSimulate() *cobra.Command {
@@ -35,8 +36,9 @@ func newSimulate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "simulate",
 		Short: "Serve the simulator for client developers, with a control API",
-		Long: `Serve one feed over Server-Sent Events on 127.0.0.1, with a control API beside it: publish changes, trim the history,
-restart, pause, add faults. docs/simulator.md lists the faults and shows the API. It runs until Ctrl-C.`,
+		Long: `Serve one feed on 127.0.0.1 over Server-Sent Events, WebSocket and OData delta at once, with a control API beside them: publish
+changes, which are seen on every wire, trim the history, restart, pause, add faults. docs/simulator.md lists the faults and
+shows the API. It runs until Ctrl-C.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return simulate(c, f) },
 	}
@@ -49,12 +51,15 @@ restart, pause, add faults. docs/simulator.md lists the faults and shows the API
 	c.Flags().StringVar(&f.expiry, "expiry", "", "how an expired position is answered: frame, gone, rejected (default frame)")
 	c.Flags().BoolVar(&f.tls, "tls", false, "serve https with a certificate made for this run; clients have to trust the file that is named")
 	c.Flags().StringVar(&f.caOut, "ca-out", "", "with --tls: file for the certificate to trust, PEM (default: one in the temporary folder, for this run)")
-	c.Flags().StringArrayVar(&f.cors, "cors", nil, "origin whose pages may use the simulator, like http://localhost:5173; repeatable; * lets all pages read the stream")
+	c.Flags().StringArrayVar(&f.cors, "cors", nil, "origin whose pages may use the simulator, like http://localhost:5173; repeatable; * lets all pages read the streams")
+	c.Flags().StringArrayVar(&f.protocols, "subprotocol", nil, "WebSocket subprotocol that the simulator knows; repeatable")
+	c.Flags().StringVar(&f.deflate, "deflate", "", "compress WebSocket messages where a client offers it: none, each, takeover (default none)")
 	return c
 }
 
 func simulate(c *cobra.Command, f simulateFlags) error {
-	opt := simulator.Options{Rows: f.rows, Retention: f.retention, Vouch: f.vouch, Expiry: f.expiry}
+	opt := simulator.Options{Rows: f.rows, Retention: f.retention, Vouch: f.vouch, Expiry: f.expiry,
+		Subprotocols: f.protocols, Deflate: f.deflate}
 	if f.every != 0 && (f.every < time.Millisecond || f.every > time.Hour) {
 		return usage("--publish-every: %v is not between 1ms and 1h", f.every)
 	}
@@ -84,12 +89,7 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 		return usage("%v", err)
 	}
 	defer s.Close()
-	out := c.OutOrStdout()
-	fmt.Fprintf(out, "stream   %s\ncontrol  %s\n", s.URL(), s.ControlURL())
-	if f.tls {
-		fmt.Fprintf(out, "trust    %s\n", f.caOut)
-	}
-	fmt.Fprintf(out, "\nfollow it:\n  %s\npublish a change:\n  curl -sS %s-X POST -H 'Content-Type: application/json' -d '{\"count\":1}' %s/publish\n", s.Curl(), s.CurlTrust(), strings.TrimSuffix(s.ControlURL(), "/"))
+	showServer(c.OutOrStdout(), s, f)
 	if f.every == 0 {
 		<-c.Context().Done()
 		return nil
@@ -106,6 +106,23 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 			}
 		}
 	}
+}
+
+// showServer prints where everything is, and lines that can be pasted.
+func showServer(out io.Writer, s *serve.Server, f simulateFlags) {
+	urls, follow := s.URLs(), s.Follow()
+	for _, wire := range simulator.WireNames() {
+		fmt.Fprintf(out, "%-10s %s\n", wire, urls[wire])
+	}
+	fmt.Fprintf(out, "%-10s %s\n", "control", s.ControlURL())
+	if f.tls {
+		fmt.Fprintf(out, "%-10s %s\n", "trust", f.caOut)
+	}
+	fmt.Fprint(out, "\nfollow it:\n")
+	for _, wire := range simulator.WireNames() {
+		fmt.Fprintf(out, "  %s\n", follow[wire])
+	}
+	fmt.Fprintf(out, "publish a change:\n  curl -sS %s-X POST -H 'Content-Type: application/json' -d '{\"count\":1}' %s/publish\n", s.CurlTrust(), s.ControlURL())
 }
 
 // readBounded reads a regular file of at most limit bytes: what is longer, or has no end, is no file that people wrote.

@@ -60,7 +60,7 @@ func TestSimulateLines(t *testing.T) {
 			t.Fatalf("it showed %v, then %v", shown, lines.Err())
 		}
 		shown[above] = strings.TrimSpace(lines.Text())
-		if file, ok := strings.CutPrefix(lines.Text(), "trust    "); ok {
+		if file, ok := strings.CutPrefix(lines.Text(), "trust      "); ok {
 			shown["trust"] = file
 		}
 	}

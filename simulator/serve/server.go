@@ -188,56 +188,6 @@ func (s *Server) connState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// Addr is the address that is listened on.
-func (s *Server) Addr() string { return s.ln.Addr().String() }
-
-// URL is the SSE stream's, without a query.
-func (s *Server) URL() string { return s.origin() + s.sim.Path(simulator.SSE) }
-
-// WebSocketURL is the WebSocket stream's, ws or wss, without a query.
-func (s *Server) WebSocketURL() string {
-	return "ws" + strings.TrimPrefix(s.origin(), "http") + s.sim.Path(simulator.WebSocket)
-}
-
-// ODataURL is the OData collection's, without a query.
-func (s *Server) ODataURL() string { return s.origin() + s.sim.Path(simulator.OData) }
-
-// URLs are the addresses by wire.
-func (s *Server) URLs() map[string]string {
-	return map[string]string{simulator.SSE: s.URL(), simulator.WebSocket: s.WebSocketURL(), simulator.OData: s.ODataURL()}
-}
-
-// ControlURL is the root of the control API.
-func (s *Server) ControlURL() string { return s.origin() + controlRoot }
-
-func (s *Server) origin() string {
-	if s.opt.TLS {
-		return "https://" + s.Addr()
-	}
-	return "http://" + s.Addr()
-}
-
-// CA is the certificate to trust, in PEM; empty without TLS.
-func (s *Server) CA() string { return string(s.id.authority) }
-
-// CurlTrust is what a curl line needs to trust the server: --cacert and the quoted file; empty if there is no file.
-func (s *Server) CurlTrust() string {
-	if s.opt.CAFile == "" {
-		return ""
-	}
-	return "--cacert '" + strings.ReplaceAll(s.opt.CAFile, "'", `'\''`) + "' "
-}
-
-// Curl is the command line that follows the SSE stream.
-func (s *Server) Curl() string {
-	return fmt.Sprintf("curl -N %s'%s?sourceId=%s&mode=snapshot-then-delta'", s.CurlTrust(), s.URL(), s.sim.Source())
-}
-
-// ODataCurl is the command line that reads the OData collection and asks for a link to its changes.
-func (s *Server) ODataCurl() string {
-	return fmt.Sprintf("curl -sS %s-H 'Prefer: odata.track-changes' '%s'", s.CurlTrust(), s.ODataURL())
-}
-
 // Close ends all connections and waits until everything that the server started is gone. Later calls do nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
