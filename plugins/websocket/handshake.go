@@ -107,18 +107,19 @@ func agreedExtensions(answer []string, offered bool) (d Deflate, why string) {
 	case strings.Contains(list, ","):
 		return d, "more than one extension"
 	}
-	name, parameters, _ := strings.Cut(list, ";")
+	name, parameters, more := strings.Cut(list, ";")
 	if !strings.EqualFold(strings.Trim(name, " \t"), "permessage-deflate") {
 		return d, "an extension that was not offered"
 	}
 	d = Deflate{On: true, Takeover: true}
+	if !more {
+		return d, ""
+	}
 	seen := map[string]bool{}
 	for _, parameter := range strings.Split(parameters, ";") {
 		name, value, has := strings.Cut(strings.Trim(parameter, " \t"), "=")
 		name, value = strings.ToLower(strings.Trim(name, " \t")), strings.Trim(strings.Trim(value, " \t"), `"`)
 		switch {
-		case name == "" && !has && parameters == "":
-			continue
 		case seen[name]:
 			return Deflate{}, "a parameter of permessage-deflate twice"
 		case name == "server_no_context_takeover" && !has:
