@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/transport"
 )
 
 // A sink for events gets what capture in this process would have given; a sink for documents gets the documents, with the position
@@ -53,6 +56,40 @@ func TestDefectsAreRedacted(t *testing.T) {
 	if all := got.all(); strings.Contains(all, "canary") || !strings.Contains(all, event.InvalidEvent.String()+" it said ") {
 		t.Errorf("got %s", all)
 	}
+}
+
+// What polls and wakes say arrives whole, in its order; texts for people are redacted, an envelope is data and is not.
+func TestSignalsOfPollsAndWakesArrive(t *testing.T) {
+	leakCheck(t)
+	p, _ := startT(t, mustSelf("script"), standard, time.Now)
+	s, got := newServer(t), &signals{}
+	a := s.attempt(1)
+	a.Credential.Header, a.Credential.Value = "Authorization", "canary-4711"
+	if err := wait(t, "end", s.talk(p, a, got, "poll", "wake not canary-4711", "cause 1")); err != nil {
+		t.Fatal(err)
+	}
+	want := []transport.Signal{
+		{Kind: transport.Recovering, Reason: event.CursorExpired},
+		{Kind: transport.Refreshed, Position: event.Position{Seq: 3, DeltaToken: "d"}},
+		{Kind: transport.Polled, Poll: &transport.PollReport{Interval: time.Minute, Seq: 3}},
+		{Kind: transport.WakeStated, WakeState: &transport.WakeState{Reason: "not " + hidden, HasReason: true, LastPushAt: -1}},
+		{Kind: transport.Woken, Wake: &transport.Wake{SubscriptionID: "s", LogID: 7, Envelope: []byte(`{"note":"not canary-4711"}`)}},
+		{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: transport.CatchUpFailed, Pending: -1, Watermark: 7, Reason: "not " + hidden}},
+		{Kind: transport.Ended, Cause: transport.ConnectionLost},
+	}
+	if diff := cmp.Diff(want, got.all); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// signals is a sink that keeps signals whole.
+type signals struct{ all []transport.Signal }
+
+func (s *signals) Document(transport.Document) error { return nil }
+
+func (s *signals) Signal(sig transport.Signal) error {
+	s.all = append(s.all, sig)
+	return nil
 }
 
 // A document that crosses in parts is the same event at the other end.

@@ -109,6 +109,22 @@ func obey(verb, rest string, a transport.Attempt, to transport.Sink) error {
 	case "cause":
 		n, _ := strconv.Atoi(rest)
 		return to.Signal(transport.Signal{Kind: transport.Ended, Cause: transport.Cause(n)})
+	case "wake":
+		if err := to.Signal(transport.Signal{Kind: transport.WakeStated, WakeState: &transport.WakeState{Reason: rest, HasReason: true, LastPushAt: -1}}); err != nil {
+			return err
+		}
+		if err := to.Signal(transport.Signal{Kind: transport.Woken, Wake: &transport.Wake{SubscriptionID: "s", LogID: 7, Envelope: []byte(`{"note":"` + rest + `"}`)}}); err != nil {
+			return err
+		}
+		return to.Signal(transport.Signal{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: transport.CatchUpFailed, Pending: -1, Watermark: 7, Reason: rest}})
+	case "poll":
+		if err := to.Signal(transport.Signal{Kind: transport.Recovering, Reason: event.CursorExpired}); err != nil {
+			return err
+		}
+		if err := to.Signal(transport.Signal{Kind: transport.Refreshed, Position: event.Position{Seq: 3, DeltaToken: "d"}}); err != nil {
+			return err
+		}
+		return to.Signal(transport.Signal{Kind: transport.Polled, Poll: &transport.PollReport{Interval: time.Minute, Seq: 3}})
 	case "fail":
 		return errors.New(rest)
 	case "panic":

@@ -175,9 +175,7 @@ func (p *Plugin) deliver(frame *wire.Frame, to transport.Sink, captured transpor
 	if !ok {
 		return false, nil
 	}
-	if s.Detail != "" {
-		s.Detail = p.lines.secrets.text(s.Detail)
-	}
+	p.lines.secrets.signal(&s)
 	return s.Kind.Final(), to.Signal(s)
 }
 

@@ -104,6 +104,22 @@ type span struct{ from, to int }
 // text hides the secrets in a text that is complete.
 func (r *redactor) text(text string) string { return r.line(text, len(text), true) }
 
+// signal hides the secrets in the texts of s that people will read. The content of a wake is data and stays as it came.
+func (r *redactor) signal(s *transport.Signal) {
+	texts := []*string{&s.Detail}
+	if s.WakeState != nil {
+		texts = append(texts, &s.WakeState.Reason)
+	}
+	if s.CatchUp != nil {
+		texts = append(texts, &s.CatchUp.Reason)
+	}
+	for _, text := range texts {
+		if *text != "" {
+			*text = r.text(*text)
+		}
+	}
+}
+
 // line hides the secrets in text and gives the part before limit. A secret that begins before limit is hidden whole. With complete
 // false, a beginning of a secret at the very end is hidden too: the rest of it may be what is missing.
 func (r *redactor) line(text string, limit int, complete bool) string {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/plugin/wire"
 	pb "github.com/conform-dev/conform/core/plugin/wire/transportv1"
@@ -121,14 +123,15 @@ func (s *sink) Signal(sig transport.Signal) error {
 	if err != nil {
 		return fmt.Errorf("signal cannot be sent: %w", err)
 	}
+	size := proto.Size(out) // a wake brings its envelope, a refresh its tokens
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.await(0); err != nil {
+	if err := s.await(size); err != nil {
 		return err
 	}
 	s.queue = append(s.queue, &pb.PluginFrame{Frame: &pb.PluginFrame_Signal{Signal: out}})
 	s.final = sig.Kind.Final()
-	s.queued(0)
+	s.queued(size)
 	return nil
 }
 

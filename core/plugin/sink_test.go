@@ -266,6 +266,45 @@ func TestTheTransportIsBlocked(t *testing.T) {
 	}
 }
 
+// A signal counts with its size: a few wakes fill the queue as a few large documents do.
+func TestLargeSignalsBlockTheTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, s := busy()
+		wake := transport.Signal{Kind: transport.Woken, Wake: &transport.Wake{LogID: 1, Envelope: make([]byte, 100_000)}}
+		accepted := 0
+		go func() {
+			for s.Signal(wake) == nil {
+				accepted++
+			}
+		}()
+		synctest.Wait()
+		if accepted != 2 { // a third would pass 256 KiB
+			t.Errorf("%d wakes of 100,000 bytes were accepted by a host that reads nothing", accepted)
+		}
+		h.end()
+		s.finish()
+	})
+}
+
+// Every kind that is not final goes through, and keeps its place.
+func TestSignalsOfPollsAndWakesPass(t *testing.T) {
+	flow(t, func(s *sink) {
+		for _, sig := range []transport.Signal{
+			{Kind: transport.Recovering, Reason: event.CursorExpired},
+			{Kind: transport.Refreshed, Position: event.Position{Seq: 1, DeltaToken: "d"}},
+			{Kind: transport.Polled, Poll: &transport.PollReport{Seq: event.NoSeq}},
+			{Kind: transport.WakeStated, WakeState: &transport.WakeState{}},
+			{Kind: transport.Woken, Wake: &transport.Wake{LogID: event.NoSeq}},
+			{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: transport.CatchUpDone, Pending: -1, Watermark: event.NoSeq}},
+			ended,
+		} {
+			if err := s.Signal(sig); err != nil {
+				t.Error(err)
+			}
+		}
+	}, "recovering", "refreshed", "polled", "wake-stated", "woken", "caught-up", "ended")
+}
+
 func TestASendErrorReachesTheTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost()

@@ -49,7 +49,7 @@ func ToAttempt(f *pb.HostFrame) (transport.Attempt, error) {
 	if err := checkOpen(open); err != nil {
 		return transport.Attempt{}, err
 	}
-	resume, err := toPosition(open.GetResume())
+	resume, err := toPosition("resume", open.GetResume())
 	if err != nil {
 		return transport.Attempt{}, err
 	}
@@ -112,18 +112,14 @@ func fromPosition(p event.Position) *pb.Position {
 	return out
 }
 
-func toPosition(p *pb.Position) (event.Position, error) {
+func toPosition(member string, p *pb.Position) (event.Position, error) {
 	if p == nil {
 		return event.NoPosition, nil
 	}
 	out := event.Position{
 		Seq: event.NoSeq, Cursor: p.GetCursor(), Watermark: p.GetWatermark(), Timestamp: p.GetTimestamp(), DeltaToken: p.GetDeltaToken(),
 	}
-	if p.Sequence != nil {
-		out.Seq = event.Seq(p.GetSequence())
-		if !out.Seq.Valid() {
-			return event.Position{}, fmt.Errorf("resume.sequence %d is outside 0 to %d", p.GetSequence(), event.MaxSeq)
-		}
-	}
-	return out, nil
+	var err error
+	out.Seq, err = toCount[event.Seq](member+".sequence", p.Sequence)
+	return out, err
 }

@@ -95,6 +95,8 @@ func TestAttemptIsChecked(t *testing.T) {
 	}
 }
 
+func long(n int) string { return strings.Repeat("x", n) }
+
 func TestSignalsCrossUnchanged(t *testing.T) {
 	for _, s := range []transport.Signal{
 		{Kind: transport.Open},
@@ -110,6 +112,19 @@ func TestSignalsCrossUnchanged(t *testing.T) {
 		{Kind: transport.Gap, Reason: event.TransportGap, Detail: "frame-too-large"},
 		{Kind: transport.Ended, Cause: transport.Throttled, Status: 429, RetryAfter: 10 * time.Minute},
 		{Kind: transport.Ended, Cause: transport.ServerStop, Status: 204},
+		{Kind: transport.Recovering, Reason: event.CursorExpired, Detail: "410"},
+		{Kind: transport.Refreshed, Position: event.Position{Seq: 7, Cursor: "c", Watermark: "w", Timestamp: "t", DeltaToken: long(MaxMember)}},
+		{Kind: transport.Refreshed, Position: event.Position{Seq: event.NoSeq, DeltaToken: "d"}},
+		{Kind: transport.Polled, Poll: &transport.PollReport{Interval: 24 * time.Hour, Next: 1500 * time.Millisecond, Seq: event.MaxSeq, Changed: true, Upserts: math.MaxInt32, Deletes: 2}},
+		{Kind: transport.Polled, Poll: &transport.PollReport{Interval: time.Second, Seq: event.NoSeq}},
+		{Kind: transport.WakeStated, WakeState: &transport.WakeState{Armed: true, Reason: "armed", HasReason: true, LastPushAt: 1, ArmedForViewer: true, SubscriptionID: long(MaxText)}},
+		{Kind: transport.WakeStated, WakeState: &transport.WakeState{HasReason: true, LastPushAt: -1, ConnectedIdentities: -1}},
+		{Kind: transport.WakeStated, WakeState: &transport.WakeState{}},
+		{Kind: transport.Woken, Wake: &transport.Wake{SubscriptionID: "s", EventID: long(MaxText), LogID: 7, Envelope: make([]byte, MaxEnvelope)}},
+		{Kind: transport.Woken, Wake: &transport.Wake{LogID: event.NoSeq, Dropped: "foreign-subscription"}},
+		{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: transport.CatchUpDone, Pending: 0, Watermark: 12}},
+		{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: transport.CatchUpDone, Pending: -1, Watermark: event.NoSeq}},
+		{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: transport.CatchUpNoSeam, Pending: -1, Watermark: event.NoSeq, Reason: "no seam"}},
 	} {
 		if s.Kind != transport.Answered {
 			s.Answer = transport.Answer{}
@@ -119,6 +134,9 @@ func TestSignalsCrossUnchanged(t *testing.T) {
 			t.Errorf("%v: %v", s.Kind, err)
 			continue
 		}
+		if size := proto.Size(out); size > MaxMessage {
+			t.Errorf("%v: %d bytes, a message may have %d", s.Kind, size, MaxMessage)
+		}
 		got, err := ToSignal(over(t, out, &pb.Signal{}))
 		if diff := cmp.Diff(s, got); err != nil || diff != "" {
 			t.Errorf("%v: %v\n%s", s.Kind, err, diff)
@@ -126,15 +144,28 @@ func TestSignalsCrossUnchanged(t *testing.T) {
 	}
 }
 
+func inProtocol(word string) string { return strings.ToUpper(strings.ReplaceAll(word, "-", "_")) }
+
 // The enum values of the protocol are those of core/transport; a value added there must be added here.
 func TestEnumsAgree(t *testing.T) {
 	for k := transport.Open; k.String() != ""; k++ {
-		if name := pb.Signal_Kind(k).String(); name != strings.ToUpper(k.String()) {
+		if name := pb.Signal_Kind(k).String(); name != inProtocol(k.String()) {
 			t.Errorf("kind %v is %s in the protocol", k, name)
 		}
 	}
+	if n := len(pb.Signal_Kind_name) - 1; transport.SignalKind(n).String() == "" || transport.SignalKind(n+1).String() != "" {
+		t.Errorf("the protocol has %d kinds", n)
+	}
+	for i, state := range catchUpStates {
+		if name := pb.CatchUp_State(i + 1).String(); name != inProtocol(string(state)) {
+			t.Errorf("catch-up state %v is %s in the protocol", state, name)
+		}
+	}
+	if len(catchUpStates) != len(pb.CatchUp_State_name)-1 {
+		t.Errorf("the protocol has %d catch-up states", len(pb.CatchUp_State_name)-1)
+	}
 	for c := transport.ConnectionLost; c < transport.PluginCrashed; c++ {
-		if name := pb.Cause(c).String(); name != strings.ToUpper(strings.ReplaceAll(c.String(), "-", "_")) {
+		if name := pb.Cause(c).String(); name != inProtocol(c.String()) {
 			t.Errorf("cause %v is %s in the protocol", c, name)
 		}
 	}
@@ -146,7 +177,7 @@ func TestEnumsAgree(t *testing.T) {
 func TestSignalIsChecked(t *testing.T) {
 	for want, s := range map[string]*pb.Signal{
 		"signal.kind 0":                       {},
-		"signal.kind 10":                      {Kind: 10},
+		"signal.kind 16":                      {Kind: 16},
 		"signal.kind -1":                      {Kind: -1},
 		"signal.status -1":                    {Kind: pb.Signal_OPEN, Status: -1},
 		"signal.status 5000":                  {Kind: pb.Signal_OPEN, Status: 5000},
@@ -167,6 +198,91 @@ func TestSignalIsChecked(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// What the new signals carry is checked as strictly as the rest, and no error quotes a text of the server's.
+func TestSignalContentIsChecked(t *testing.T) {
+	none := (*int64)(nil)
+	poll := func(p *pb.Poll) *pb.Signal { return &pb.Signal{Kind: pb.Signal_POLLED, Poll: p} }
+	state := func(s *pb.WakeState) *pb.Signal { return &pb.Signal{Kind: pb.Signal_WAKE_STATED, WakeState: s} }
+	wake := func(w *pb.Wake) *pb.Signal { return &pb.Signal{Kind: pb.Signal_WOKEN, Wake: w} }
+	caught := func(state pb.CatchUp_State, pending, mark *int64, why string) *pb.Signal {
+		return &pb.Signal{Kind: pb.Signal_CAUGHT_UP, CatchUp: &pb.CatchUp{State: state, Pending: pending, Watermark: mark, Reason: why}}
+	}
+	position := func(p *pb.Position) *pb.Signal { return &pb.Signal{Kind: pb.Signal_REFRESHED, Position: p} }
+	for want, s := range map[string]*pb.Signal{
+		"signal.reason is missing: recovering":            {Kind: pb.Signal_RECOVERING},
+		"signal.position is missing":                      position(nil),
+		"position is missing: refreshed":                  position(&pb.Position{}),
+		"signal.position.sequence -1":                     position(&pb.Position{Sequence: proto.Int64(-1)}),
+		"signal.position.delta_token is 65537 bytes long": position(&pb.Position{DeltaToken: long(MaxMember + 1)}),
+		"signal.position.cursor is 65537 bytes long":      position(&pb.Position{Cursor: long(MaxMember + 1)}),
+		"signal.poll is missing":                          poll(nil),
+		"signal.poll.interval_ms -1":                      poll(&pb.Poll{IntervalMs: -1}),
+		"signal.poll.next_ms 9223372036854775807":         poll(&pb.Poll{NextMs: math.MaxInt64}),
+		"signal.poll.sequence 9007199254740992":           poll(&pb.Poll{Sequence: proto.Int64(int64(event.MaxSeq) + 1)}),
+		"signal.poll.upserts 2147483648":                  poll(&pb.Poll{Upserts: math.MaxInt32 + 1}),
+		"signal.poll.deletes -1":                          poll(&pb.Poll{Deletes: -1}),
+		"signal.wake_state is missing":                    state(nil),
+		"signal.wake_state.reason is 1025 bytes long":     state(&pb.WakeState{Reason: proto.String(long(MaxText + 1))}),
+		"wake_state.subscription_id is 1025 bytes long":   state(&pb.WakeState{SubscriptionId: long(MaxText + 1)}),
+		"signal.wake_state.last_push_at -1":               state(&pb.WakeState{LastPushAt: proto.Int64(-1)}),
+		"signal.wake_state.connected_identities -2":       state(&pb.WakeState{ConnectedIdentities: proto.Int64(-2)}),
+		"signal.wake is missing":                          wake(nil),
+		"signal.wake.subscription_id is 1025 bytes long":  wake(&pb.Wake{SubscriptionId: long(MaxText + 1)}),
+		"signal.wake.event_id is 1025 bytes long":         wake(&pb.Wake{EventId: long(MaxText + 1)}),
+		"signal.wake.log_id -1":                           wake(&pb.Wake{LogId: proto.Int64(-1)}),
+		"signal.wake.envelope is 524289 bytes long":       wake(&pb.Wake{Envelope: make([]byte, MaxEnvelope+1)}),
+		"signal.wake.dropped is not one word of a":        wake(&pb.Wake{Dropped: "canary text"}),
+		"at most 64 bytes (65 bytes)":                     wake(&pb.Wake{Dropped: long(MaxName + 1)}),
+		"dropped does not go with log_id or":              wake(&pb.Wake{Dropped: "malformed", LogId: proto.Int64(1)}),
+		"dropped does not go with log_id or envelope":     wake(&pb.Wake{Dropped: "malformed", Envelope: []byte("{}")}),
+		"signal.catch_up is missing":                      {Kind: pb.Signal_CAUGHT_UP},
+		"signal.catch_up.state 0":                         caught(0, none, none, ""),
+		"signal.catch_up.state 6":                         caught(6, none, none, ""),
+		"signal.catch_up.pending -1":                      caught(pb.CatchUp_DONE, proto.Int64(-1), none, ""),
+		"signal.catch_up.watermark -1":                    caught(pb.CatchUp_DONE, none, proto.Int64(-1), ""),
+		"signal.catch_up.pending does not go with failed": caught(pb.CatchUp_FAILED, proto.Int64(0), none, "canary"),
+		"signal.catch_up.reason is missing: not-fired":    caught(pb.CatchUp_NOT_FIRED, none, none, ""),
+		"signal.catch_up.reason is 1025 bytes long":       caught(pb.CatchUp_FAILED, none, none, long(MaxText+1)),
+	} {
+		_, err := ToSignal(s)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for _, s := range []transport.Signal{
+		{Kind: transport.Polled}, {Kind: transport.WakeStated}, {Kind: transport.Woken}, {Kind: transport.CaughtUp}, {Kind: transport.Refreshed, Position: event.NoPosition},
+		{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: "canary"}}, {Kind: transport.Polled, Poll: &transport.PollReport{Interval: -time.Second}},
+	} {
+		if _, err := FromSignal(s); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%v: %v", s.Kind, err)
+		}
+	}
+}
+
+// A message that goes with another kind says nothing.
+func TestSignalContentOfAnotherKindIsNotRead(t *testing.T) {
+	s, err := ToSignal(&pb.Signal{
+		Kind: pb.Signal_HEARTBEAT, Position: &pb.Position{Cursor: "c"}, Poll: &pb.Poll{Upserts: -1}, WakeState: &pb.WakeState{}, Wake: &pb.Wake{}, CatchUp: &pb.CatchUp{},
+	})
+	if diff := cmp.Diff(transport.Signal{Kind: transport.Heartbeat}, s); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// The reason of a state frame is a server's text, so it is cut like a detail; the envelope is copied, for its buffer is used again.
+func TestWakeTextsAreCutAndCopied(t *testing.T) {
+	out, err := FromSignal(transport.Signal{Kind: transport.WakeStated, WakeState: &transport.WakeState{Reason: strings.Repeat("ä", 600), HasReason: true}})
+	if err != nil || len(out.WakeState.GetReason()) > MaxText || !strings.HasSuffix(out.WakeState.GetReason(), "ä...") {
+		t.Errorf("%d bytes, %v", len(out.GetWakeState().GetReason()), err)
+	}
+	buf := []byte("{}")
+	out, err = FromSignal(transport.Signal{Kind: transport.Woken, Wake: &transport.Wake{LogID: 1, Envelope: buf}})
+	buf[0] = 'x'
+	if err != nil || string(out.Wake.Envelope) != "{}" {
+		t.Error(out, err)
 	}
 }
 

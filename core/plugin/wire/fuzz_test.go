@@ -20,6 +20,19 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte("\x12\x02\x08\x01"))
 	f.Add([]byte("\x0a\x05\x0a\x03\x12\x01\xff"))
 	f.Add(encoded(f, &pb.PluginFrame{Frame: &pb.PluginFrame_Part{Part: &pb.Part{Data: []byte("x")}}}))
+	for _, s := range []transport.Signal{
+		{Kind: transport.Refreshed, Position: event.Position{Seq: 3, DeltaToken: "d"}},
+		{Kind: transport.Polled, Poll: &transport.PollReport{Interval: 1e9, Seq: 3, Changed: true, Upserts: 1}},
+		{Kind: transport.WakeStated, WakeState: &transport.WakeState{Reason: "armed", HasReason: true, LastPushAt: -1, SubscriptionID: "s"}},
+		{Kind: transport.Woken, Wake: &transport.Wake{SubscriptionID: "s", EventID: "e", LogID: 3, Envelope: []byte("{}")}},
+		{Kind: transport.CaughtUp, CatchUp: &transport.CatchUp{State: transport.CatchUpFailed, Pending: -1, Watermark: 3, Reason: "timeout"}},
+	} {
+		out, err := FromSignal(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(encoded(f, &pb.PluginFrame{Frame: &pb.PluginFrame_Signal{Signal: out}}))
+	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		items, signal, err := decode(in)
 		if err != nil {

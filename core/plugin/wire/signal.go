@@ -12,8 +12,8 @@ import (
 	"github.com/conform-dev/conform/core/transport"
 )
 
-// FromSignal is what a plugin sends. Detail is cut to MaxDetail; everything else that the protocol cannot carry is an error: it
-// is a mistake of the transport.
+// FromSignal is what a plugin sends. Detail and a wake state's reason are cut to their limits; everything else that the protocol
+// cannot carry is an error: it is a mistake of the transport. It copies what it keeps.
 func FromSignal(s transport.Signal) (*pb.Signal, error) {
 	out := &pb.Signal{
 		Kind:         pb.Signal_Kind(s.Kind),
@@ -27,8 +27,19 @@ func FromSignal(s transport.Signal) (*pb.Signal, error) {
 	if s.Status < 0 || s.Status > MaxStatus {
 		return nil, fmt.Errorf("signal.status %d is outside 0 to %d", s.Status, MaxStatus)
 	}
-	if s.Kind == transport.Answered {
+	switch s.Kind {
+	case transport.Answered:
 		out.Answer = fromAnswer(s.Answer)
+	case transport.Refreshed:
+		out.Position = fromPosition(s.Position)
+	case transport.Polled:
+		out.Poll = fromPoll(s.Poll)
+	case transport.WakeStated:
+		out.WakeState = fromWakeState(s.WakeState)
+	case transport.Woken:
+		out.Wake = fromWake(s.Wake)
+	case transport.CaughtUp:
+		out.CatchUp = fromCatchUp(s.CatchUp)
 	}
 	// What we are about to send must be what the other side accepts.
 	if _, err := ToSignal(out); err != nil {
@@ -40,7 +51,7 @@ func FromSignal(s transport.Signal) (*pb.Signal, error) {
 // ToSignal checks what a plugin said. The error names the member and its value, never a text of the server's.
 func ToSignal(in *pb.Signal) (transport.Signal, error) {
 	s := transport.Signal{Kind: transport.SignalKind(in.GetKind()), Detail: in.GetDetail(), Cursor: in.GetCursor()}
-	if in.GetKind() <= pb.Signal_KIND_UNSPECIFIED || in.GetKind() > pb.Signal_ENDED {
+	if in.GetKind() <= pb.Signal_KIND_UNSPECIFIED || in.GetKind() > pb.Signal_CAUGHT_UP {
 		return transport.Signal{}, fmt.Errorf("signal.kind %d is unknown", in.GetKind())
 	}
 	if in.GetStatus() < 0 || in.GetStatus() > MaxStatus {
@@ -71,14 +82,29 @@ func ToSignal(in *pb.Signal) (transport.Signal, error) {
 	if err := checkMembers(s); err != nil {
 		return transport.Signal{}, err
 	}
-	if s.Kind == transport.Answered {
-		answer, err := toAnswer(in.GetAnswer())
-		if err != nil {
-			return transport.Signal{}, err
-		}
-		s.Answer = answer
+	if err := toContent(in, &s); err != nil {
+		return transport.Signal{}, err
 	}
 	return s, nil
+}
+
+// toContent reads the message that goes with the signal's kind, and no other.
+func toContent(in *pb.Signal, s *transport.Signal) (err error) {
+	switch s.Kind {
+	case transport.Answered:
+		s.Answer, err = toAnswer(in.GetAnswer())
+	case transport.Refreshed:
+		s.Position, err = toRefresh(in.GetPosition())
+	case transport.Polled:
+		s.Poll, err = toPoll(in.GetPoll())
+	case transport.WakeStated:
+		s.WakeState, err = toWakeState(in.GetWakeState())
+	case transport.Woken:
+		s.Wake, err = toWake(in.GetWake())
+	case transport.CaughtUp:
+		s.CatchUp, err = toCatchUp(in.GetCatchUp())
+	}
+	return err
 }
 
 // checkMembers asks for the members without which a signal of that kind means nothing.
@@ -88,7 +114,7 @@ func checkMembers(s transport.Signal) error {
 		if s.Cause == transport.CauseNone {
 			return fmt.Errorf("signal.cause is missing: %v needs one", s.Kind)
 		}
-	case transport.Expired, transport.Gap:
+	case transport.Expired, transport.Gap, transport.Recovering:
 		if s.Reason == event.None {
 			return fmt.Errorf("signal.reason is missing: %v needs one", s.Kind)
 		}
@@ -113,9 +139,9 @@ func toAnswer(in *pb.Answer) (transport.Answer, error) {
 		return a, fmt.Errorf("signal.answer is missing: answered needs one")
 	}
 	if in.Head != nil {
-		a.Head = event.Seq(in.GetHead())
-		if !a.Head.Valid() {
-			return a, fmt.Errorf("signal.answer.head %d is outside 0 to %d", in.GetHead(), event.MaxSeq)
+		var err error
+		if a.Head, err = toCount[event.Seq]("signal.answer.head", in.Head); err != nil {
+			return a, err
 		}
 	}
 	if in.Resumed != nil {

@@ -59,6 +59,8 @@ const (
 
 	// MaxDetail bounds Signal.detail: it ends up in reports and traces.
 	MaxDetail = 1024
+	// MaxEnvelope bounds the envelope of a wake. A server takes bodies of 256 KiB at most, and writing JSON anew may make it longer.
+	MaxEnvelope = 512 << 10
 	// MaxStatus is the largest status a signal may carry: HTTP has three digits, WebSocket close codes go to 4999.
 	MaxStatus = 4999
 
