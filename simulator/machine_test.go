@@ -77,13 +77,20 @@ func TestConverges(t *testing.T) {
 			Retention: rapid.IntRange(1, 6).Draw(t, "retention"), QueueEvents: rapid.IntRange(1, 6).Draw(t, "queue"),
 			Expiry: rapid.SampledFrom([]string{"frame", "gone", "rejected"}).Draw(t, "expiry")})
 		d := reader{rows: NewRows("incidents")}
+		ws := rapid.Bool().Draw(t, "websocket")
 		var c Conn
 		look := func() {
 			if c == 0 {
 				return
 			}
-			d.take(t, r.events(c))
-			if want, ok := r.sim.Digest(d.seq); d.cursor != "" && d.cursor == r.sim.Cursor(d.seq) && ok && want != d.rows.Digest() {
+			wire := SSE
+			if ws {
+				wire = WebSocket
+				d.take(t, r.asEvents(c))
+			} else {
+				d.take(t, r.events(c))
+			}
+			if want, ok := r.sim.Digest(d.seq); d.cursor != "" && d.cursor == r.sim.CursorOn(wire, d.seq) && ok && want != d.rows.Digest() {
 				t.Fatalf("other rows than the feed's at %d", d.seq)
 			}
 			if _, over := r.closed[c]; over {
@@ -96,7 +103,11 @@ func TestConverges(t *testing.T) {
 		connect := func() {
 			if c == 0 {
 				d.read = 0
-				c = r.get("/stream?mode=snapshot-then-delta", d.cursor)
+				if ws {
+					c = r.dial("/ws?mode=snapshot-then-delta&cursor="+d.cursor, nil)
+				} else {
+					c = r.get("/stream?mode=snapshot-then-delta", d.cursor)
+				}
 			}
 		}
 		for range rapid.IntRange(20, 80).Draw(t, "steps") {
@@ -175,11 +186,12 @@ func TestNeverStuck(t *testing.T) {
 		type input struct{ kind, a, b int }
 		faults := rapid.SliceOfN(rapid.Custom(anyFault), 0, 6).Draw(t, "faults")
 		inputs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) input {
-			return input{rapid.IntRange(0, 9).Draw(t, "kind"), rapid.IntRange(0, 20).Draw(t, "a"), rapid.IntRange(0, 5).Draw(t, "b")}
+			return input{rapid.IntRange(0, 13).Draw(t, "kind"), rapid.IntRange(0, 20).Draw(t, "a"), rapid.IntRange(0, 5).Draw(t, "b")}
 		}), 1, 30).Draw(t, "inputs")
+		subscribe := rapid.SampledFrom([]string{"none", "first"}).Draw(t, "subscribe")
 		run := func() string {
 			r := newRig(asTB(t), Options{Retention: 5, QueueEvents: 4, QueueBytes: 3000, Heartbeat: 3 * time.Second, Stall: 20 * time.Second,
-				Connections: 4, Schedule: Schedule{faults}})
+				Connections: 4, Deflate: "takeover", Subscribe: subscribe, Schedule: Schedule{faults}})
 			h := sha256.New()
 			for _, in := range inputs {
 				switch in.kind {
@@ -191,6 +203,16 @@ func TestNeverStuck(t *testing.T) {
 						position = cursor(SSE, 7+in.a%4/3, event.Seq(in.b))
 					}
 					r.get("/stream", position)
+				case 10, 11:
+					target := "/ws"
+					if in.a%2 == 0 {
+						target += "?cursor=" + cursor(WebSocket, 7+in.a%4/3, event.Seq(in.b))
+					}
+					r.dial(target, map[string]string{"Sec-Websocket-Extensions": []string{"", "permessage-deflate"}[in.b%2]})
+				case 12, 13:
+					said := [][]byte{clientBytes(0x89, []byte("p")), clientBytes(0x8a, nil), clientBytes(0x88, closePayload(1000, "")), clientBytes(0x81, []byte("hello")),
+						clientBytes(0x80, nil), {0x81, 0x01, 'x'}, {0x89}, {0x80}}
+					r.say(Conn(in.b+1), said[in.a%len(said)])
 				case 5:
 					r.advance(time.Duration(in.a) * time.Second)
 				case 6:
@@ -253,12 +275,15 @@ func anyFault(t *rapid.T) Fault {
 		case "event":
 			f.At.Event = n
 		case "byte":
-			f.At = At{Byte: int64(n * 50)}
+			f.At = At{Byte: int64(n * 50)} // stands alone
 		case "ms":
 			if f.At.Byte == 0 {
 				f.At.After = time.Duration(n) * time.Second
 			}
 		}
+	}
+	if wires := spec.wires(); len(wires) > 0 && rapid.IntRange(0, 3).Draw(t, "aimed") == 0 {
+		f.At.Wire = rapid.SampledFrom(wires).Draw(t, "wire")
 	}
 	if f.At.Byte != 0 {
 		f.At.Sequence, f.At.Event, f.At.After = 0, 0, 0

@@ -18,11 +18,12 @@ type socket struct {
 	closing  int           // its code
 }
 
-// farewells are the close codes of ends that the server means. Any other one is 1000.
+// farewells are the close codes of ends that the server means. Any other one is 1001: it goes away, and may be come back to.
 var farewells = map[string]struct {
 	code   int
 	reason string
 }{
+	"snapshot only":       {1000, ""},
 	"authorization-ended": {1008, "authorization-ended"},
 	"history lost":        {1011, ""},
 	"restart":             {1012, ""},
@@ -37,7 +38,7 @@ func (st *stream) farewell(why string) bool {
 	}
 	f := farewells[why]
 	if f.code == 0 {
-		f.code = 1000
+		f.code = 1001
 	}
 	st.goodbye(f.code, f.reason, why)
 	return true

@@ -3,6 +3,7 @@ package simulator
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -172,6 +173,24 @@ func (r *rig) messages(c Conn) []string {
 			out = append(out, string(f.payload))
 			open = f.first&0x80 == 0
 		}
+	}
+	return out
+}
+
+// asEvents are the messages of c as a reader of SSE would see them. It answers a close frame, as a client does.
+func (r *rig) asEvents(c Conn) []sseEvent {
+	var out []sseEvent
+	if r.body[c] == nil || r.head[c].Status != 101 {
+		return nil
+	}
+	for _, m := range r.messages(c) {
+		var d struct{ Cursor string }
+		_ = json.Unmarshal([]byte(m), &d) // what is none has no cursor
+		out = append(out, sseEvent{id: d.Cursor, data: m})
+	}
+	frames, _ := readFrames(r.body[c].Bytes())
+	if _, over := r.closed[c]; !over && len(frames) > 0 && frames[len(frames)-1].opcode() == opClose {
+		r.say(c, clientBytes(0x88, frames[len(frames)-1].payload))
 	}
 	return out
 }

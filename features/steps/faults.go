@@ -51,6 +51,9 @@ func trigger(at *simulator.At, text string) error {
 	case "request":
 		at.Request = value
 		return nil
+	case "wire":
+		at.Wire = value
+		return nil
 	case "connection":
 		at.Connection = int(n)
 	case "sequence":
