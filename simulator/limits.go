@@ -26,7 +26,7 @@ const (
 	// MaxPublish bounds one publish input: each event of it is encoded and recorded before the call returns.
 	MaxPublish = 10000
 
-	// DefaultConnections is how many connections may be open at once; the next one is answered 503.
+	// DefaultConnections is how many connections may be open at once, on all wires together; the next one is answered 503.
 	DefaultConnections = 64
 	// MaxConnections is the ceiling of that setting: each connection may hold a full send queue.
 	MaxConnections = 1024

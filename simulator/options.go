@@ -31,7 +31,7 @@ type Options struct {
 	WebSocketPath string // of the WebSocket stream; "/ws"
 	ODataPath     string // of the OData collection; "/odata/" and the source
 
-	Connections int           // open at once; DefaultConnections
+	Connections int           // open at once, on all wires together; DefaultConnections
 	QueueEvents int           // DefaultQueueEvents
 	QueueBytes  int64         // DefaultQueueBytes
 	Stall       time.Duration // DefaultStall

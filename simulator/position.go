@@ -13,6 +13,14 @@ import (
 // never mean one position.
 var cursorMarks = map[string]string{SSE: "c-", WebSocket: "w-", OData: "t-"}
 
+// Position is what a feed of source version v gives out for sequence seq on a wire. Empty for a wire that there is not.
+func Position(wire string, v int, seq event.Seq) string {
+	if cursorMarks[wire] == "" {
+		return ""
+	}
+	return cursor(wire, v, seq)
+}
+
 // cursor writes the position of sequence seq in source version v as a wire has it.
 func cursor(wire string, v int, seq event.Seq) string {
 	return cursorMarks[wire] + strconv.Itoa(v) + "-" + strconv.FormatInt(int64(seq), 10)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/trace"
 )
 
 // TestClientReaderChunks: what a client said does not depend on where the network cut it.
@@ -263,5 +264,78 @@ func TestCutPong(t *testing.T) {
 	}
 	if pongs != 1 {
 		t.Errorf("%d pongs in %v", pongs, frames)
+	}
+}
+
+// FuzzHandshake: whatever a client offers, nothing panics, and what is agreed on was offered.
+func FuzzHandshake(f *testing.F) {
+	f.Add("permessage-deflate; client_max_window_bits", "conform.v1, other", rigKey, "keep-alive, Upgrade")
+	f.Add(`permessage-deflate; server_max_window_bits="10", x;=,;`, ",,", "====", "upgrade")
+	f.Fuzz(func(t *testing.T, extensions, protocols, key, connection string) {
+		o := Options{Deflate: "takeover", Subprotocols: []string{"conform.v1"}}
+		s, no := o.shake(Header{"Upgrade": {"WebSocket"}, "Connection": {connection}, "sec-websocket-version": {"13"}, "Sec-Websocket-Key": {key},
+			"Sec-Websocket-Extensions": {extensions}, "Sec-Websocket-Protocol": {protocols}})
+		switch {
+		case no != nil && (no.status != 426 && no.status != 400 || s != handshake{}):
+			t.Fatalf("refused with %+v, %+v", no, s)
+		case no == nil && (s.extension != "" && !strings.Contains(extensions, "permessage-deflate") || s.subprotocol != "" && !strings.Contains(protocols, s.subprotocol)):
+			t.Fatalf("%q %q: %+v", extensions, protocols, s)
+		}
+	})
+}
+
+// TestNothingOfTheClient: what a client says, asks for or proves itself with is in no record and no state.
+func TestNothingOfTheClient(t *testing.T) {
+	const canary = "c4n4ry"
+	r := newRig(t, Options{Accepts: []string{"Bearer " + canary}})
+	r.credential = "Bearer " + canary
+	c := r.dial("/ws?cursor=w-7-"+canary, map[string]string{"Sec-Websocket-Protocol": canary, "Sec-Websocket-Extensions": canary})
+	for _, b := range [][]byte{clientBytes(0x81, []byte(canary)), clientBytes(0x82, []byte(canary)), clientBytes(0x8a, []byte(canary)),
+		clientBytes(0x89, []byte(canary)), clientBytes(0x88, closePayload(1000, canary))} {
+		r.say(c, b)
+	}
+	said := 0
+	for _, rec := range r.records {
+		if rec.Kind == trace.ServerReceived {
+			said++
+		}
+		if text := fmt.Sprintf("%+v", rec); strings.Contains(text, canary) {
+			t.Errorf("record %s", text)
+		}
+	}
+	if text := fmt.Sprintf("%+v", r.sim.State()); said != 5 || strings.Contains(text, canary) {
+		t.Errorf("%d records; state %s", said, text)
+	}
+}
+
+// TestPosition: each wire's form is read on that wire alone.
+func TestPosition(t *testing.T) {
+	for _, wire := range WireNames() {
+		for _, other := range WireNames() {
+			v, seq, ok := parseCursor(other, Position(wire, 7, 41))
+			if ok != (wire == other) || ok && (v != 7 || seq != 41) {
+				t.Errorf("%s read on %s: %d, %d, %v", Position(wire, 7, 41), other, v, seq, ok)
+			}
+		}
+	}
+	if got := Position("smoke", 7, 41); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestConnectionsOfAllWires: the limit of open connections counts every wire, and room comes back.
+func TestConnectionsOfAllWires(t *testing.T) {
+	r := newRig(t, Options{Connections: 2})
+	s := r.get("/stream", "")
+	r.dial("/ws", nil)
+	for _, c := range []Conn{r.get("/stream", ""), r.dial("/ws", nil)} {
+		if h := r.head[c]; h.Status != 503 || first1(h.Header["Retry-After"]) != "1" {
+			t.Errorf("%+v", h)
+		}
+	}
+	r.sim.Gone(r.clock(), s)
+	r.drain()
+	if h := r.head[r.dial("/ws", nil)]; h.Status != 101 {
+		t.Errorf("%+v", h)
 	}
 }

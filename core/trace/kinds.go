@@ -34,6 +34,7 @@ const (
 	StoreForget Kind = "forget"
 	StoreReport Kind = "report" // Status: load, save; Reason: what the store could not do, in the words of its diagnostic
 
+	// Records of one connection name its wire in Args: wire (websocket, odata); where it is not named it is sse.
 	ServerPublish Kind = "publish" // Seq; Args: rows (digest of the feed's state at Seq)
 	ServerTrim    Kind = "trim"    // Seq: oldest kept
 	ServerRestart Kind = "restart" // Seq: new head; Detail: new epoch

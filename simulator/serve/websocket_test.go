@@ -269,3 +269,23 @@ func TestWebSocketTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryWire: a change made once is seen on each stream.
+func TestEveryWire(t *testing.T) {
+	s := open(t, simulator.Options{Rows: 1})
+	sse := bufio.NewReader(s.get("").Body)
+	ws := s.dialWS("", nil)
+	blocks(t, sse, 2)
+	s.read(ws, 2)
+	s.must(s.Publish(simulator.AutoUpsert, 1))
+	document := string(data(blocks(t, sse, 1)[0]))
+	if got := strings.Replace(s.read(ws, 1)[0], `"cursor":"w-7-1",`, "", 1); got != document || !strings.Contains(got, `"sequence":1,`) {
+		t.Errorf("%s\nand\n%s", got, document)
+	}
+	want := map[string]string{"sse": "http://" + s.Addr() + "/stream", "websocket": "ws://" + s.Addr() + "/ws", "odata": "http://" + s.Addr() + "/odata/incidents"}
+	for wire, url := range s.URLs() {
+		if url != want[wire] || !strings.Contains(s.Follow()[wire], url) {
+			t.Errorf("%s: %s, %s", wire, url, s.Follow()[wire])
+		}
+	}
+}
