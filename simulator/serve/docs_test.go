@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
+
 	"github.com/conform-dev/conform/simulator"
 )
 
@@ -30,7 +32,7 @@ func TestDocs(t *testing.T) {
 	s := open(t, simulator.Options{Rows: 2})
 	var first *bufio.Reader
 	seen := 0
-	block := regexp.MustCompile("(?s)```session (follow|control)\n(.*?)```")
+	block := regexp.MustCompile("(?s)```session (follow|control|websocket)\n(.*?)```")
 	got := block.ReplaceAllStringFunc(string(text), func(b string) string {
 		m := block.FindStringSubmatch(b)
 		command := ""
@@ -42,6 +44,13 @@ func TestDocs(t *testing.T) {
 		switch {
 		case m[1] == "control":
 			out = s.playControl(command)
+		case m[1] == "websocket":
+			_, _, _, url := s.parts(command)
+			ws, _, err := websocket.Dial(s.ctx, url, nil)
+			s.must(err)
+			out = strings.Join(s.read(ws, 2), "\n") + "\n"
+			s.must(ws.Close(websocket.StatusNormalClosure, ""))
+			s.wait("the socket to be gone", func(st simulator.State) bool { return len(st.Connections) == 1 })
 		case command == "":
 			n := int(s.State().Connections[0].Events) + 1 - seen
 			out = strings.Join(blocks(t, first, n), "\n") + "\n"
@@ -77,7 +86,7 @@ func TestDocs(t *testing.T) {
 // parts takes a curl line apart: header lines, body, URL.
 func (s *site) parts(command string) (method string, header http.Header, body, url string) {
 	method, header = http.MethodGet, http.Header{}
-	words := quoted.FindAllStringSubmatch(strings.TrimPrefix(strings.TrimSpace(command), "$ curl "), -1)
+	words := quoted.FindAllStringSubmatch(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(command), "$ curl "), "$ websocat "), -1)
 	word := func(i int) string { return words[i][1] + words[i][2] }
 	for i := 0; i < len(words); i++ {
 		switch word(i) {
