@@ -246,24 +246,39 @@ func TestReceivedElsewhere(t *testing.T) {
 	}
 }
 
-// TestCutPong: a pong that is owed when a mute stream speaks again is sent then.
-func TestCutPong(t *testing.T) {
+// TestPongAfterSilence: what a mute stream owes when it speaks again is a pong to the newest ping alone.
+func TestPongAfterSilence(t *testing.T) {
 	r := newRig(t, Options{Schedule: Schedule{[]Fault{{Name: "silence", With: map[string]string{"forMs": "1000"}}}}})
 	c := r.dial("/ws", nil)
+	r.say(c, clientBytes(0x89, []byte("early")))
 	r.say(c, clientBytes(0x89, []byte("late")))
 	if r.body[c].Len() != 0 {
 		t.Fatalf("a mute stream sent %q", r.body[c])
 	}
 	r.advance(time.Second)
 	frames, _ := readFrames(r.body[c].Bytes())
-	pongs := 0
+	pongs := ""
 	for _, f := range frames {
-		if f.opcode() == opPong && string(f.payload) == "late" {
-			pongs++
+		if f.opcode() == opPong {
+			pongs += string(f.payload) + ";"
 		}
 	}
-	if pongs != 1 {
-		t.Errorf("%d pongs in %v", pongs, frames)
+	if pongs != "late;" {
+		t.Errorf("pongs %s in %v", pongs, frames)
+	}
+}
+
+// TestCloseInsideFrame: no frame stands behind one that went out in part; its rest would be read as that of the other.
+func TestCloseInsideFrame(t *testing.T) {
+	for _, bytes := range []int{60, 1000} {
+		r := newRig(t, Options{Schedule: Schedule{[]Fault{{Name: "drip", With: map[string]string{"bytes": fmt.Sprint(bytes), "everyMs": "10"}}}}})
+		c := r.dial("/ws?mode=delta", nil)
+		r.say(c, clientBytes(0x88, closePayload(1000, "")))
+		_, rest := readFrames(r.body[c].Bytes())
+		answered := strings.HasSuffix(r.body[c].String(), "\x88\x02\x03\xe8")
+		if whole := bytes > r.body[c].Len(); whole != answered || whole != (len(rest) == 0) || r.closed[c] != EOF {
+			t.Errorf("%d bytes at a time: %q", bytes, r.body[c])
+		}
 	}
 }
 
@@ -337,5 +352,20 @@ func TestConnectionsOfAllWires(t *testing.T) {
 	r.drain()
 	if h := r.head[r.dial("/ws", nil)]; h.Status != 101 {
 		t.Errorf("%+v", h)
+	}
+}
+
+// TestFrameLengths: each length has the shortest form there is (RFC 6455 5.2).
+func TestFrameLengths(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		want string
+	}{
+		{0, "8100"}, {125, "817d"}, {126, "817e007e"}, {65535, "817effff"}, {65536, "817f0000000000010000"},
+	} {
+		got := appendFrame(nil, 0x81, false, make([]byte, c.n))
+		if head := fmt.Sprintf("%x", got[:len(got)-c.n]); head != c.want {
+			t.Errorf("%d bytes: %s, want %s", c.n, head, c.want)
+		}
 	}
 }
