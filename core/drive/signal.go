@@ -4,6 +4,7 @@
 package drive
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/conform-dev/conform/core/event"
@@ -13,8 +14,8 @@ import (
 )
 
 // Holes are the first words of a gap's detail that mean: the bytes after this position cannot be used here, so the position
-// is not tried twice (D-32, D-37, D-44).
-var Holes = []string{"frame-too-large", session.UndecodablePayload, "message-too-large"}
+// is not tried twice (D-32, D-44). session.MessageTooLarge is tried twice (D-37).
+var Holes = []string{"frame-too-large", session.UndecodablePayload}
 
 // Signal gives the session what a transport signalled on the connection of e.
 func Signal(s *session.Session, e session.Epoch, now session.Now, sig transport.Signal) {
@@ -60,6 +61,9 @@ func down(sig transport.Signal) session.Down {
 		d.Kind = session.Expired
 	case transport.Gap:
 		d.Kind, d.Reason, d.Hole = session.Gapped, sig.Reason, isHole(sig.Detail)
+		if firstWord(sig.Detail) == session.MessageTooLarge {
+			d.Kind = session.Oversized
+		}
 	case transport.Refused:
 		d.Kind, d.Ends = refused(sig)
 	case transport.Ended:
@@ -91,6 +95,10 @@ func ended(sig transport.Signal) (session.DownKind, session.Cause) {
 		return session.Lost, session.NotEnded
 	case transport.PluginCrashed:
 		return session.Crashed, session.NotEnded
+	case transport.ProtocolError:
+		if firstWord(sig.Detail) == session.ProtocolViolation { // found on this side; one that the server reports is Refused
+			return session.Flawed, session.NotEnded
+		}
 	}
 	return refused(sig)
 }
@@ -113,11 +121,10 @@ func ending(c transport.Cause) session.Cause {
 }
 
 func isHole(detail string) bool {
+	return slices.Contains(Holes, firstWord(detail))
+}
+
+func firstWord(detail string) string {
 	first, _, _ := strings.Cut(detail, ":")
-	for _, h := range Holes {
-		if first == h {
-			return true
-		}
-	}
-	return false
+	return first
 }

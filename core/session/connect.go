@@ -11,7 +11,9 @@ import (
 // connect starts the next attempt. A gate that needs a snapshot is told first that it may take any (D-01); one that holds
 // a position asks to go on from it, if that position can be named and vouched for at all (D-30).
 func (s *Session) connect() {
-	s.epoch++
+	s.made++
+	s.epoch = s.made
+	s.noticed, s.handed = false, false
 	s.link = LinkDialing
 	s.connectBy = s.now + s.p.ConnectTimeout
 	s.try = Attempt{Epoch: s.epoch, Resume: event.NoPosition, By: s.connectBy, Renew: s.renew}
@@ -24,8 +26,12 @@ func (s *Session) connect() {
 	case gate.Live, gate.Resuming:
 		pos, why := s.resume()
 		s.try.Resume = pos
-		if why != "" {
+		switch {
+		case why != "":
 			s.require(event.ResumeUnsupported, why)
+		case pos == s.spent: // sent once and dead: not a second time (D-31)
+			s.try.Resume = event.NoPosition
+			s.drop(event.CursorExpired, "hand-over")
 		}
 	}
 	if s.g.State().Phase == gate.ResnapshotRequired {
@@ -67,6 +73,8 @@ func (s *Session) resume() (pos event.Position, why string) {
 // require tells the gate that only a replacement snapshot counts from here, of any sequence. A recovery epoch that is open
 // already is not opened twice.
 func (s *Session) require(r event.Reason, detail string) {
+	s.forgo("resnapshot-required")
+	s.spent = event.NoPosition // the next one to go on from comes of a snapshot
 	if s.opened && s.g.State().Phase == gate.ResnapshotRequired {
 		return
 	}
@@ -85,8 +93,17 @@ func (s *Session) give(why string) {
 		s.dial = false
 		return
 	}
-	s.hangup = s.epoch
-	s.note(Note{Kind: HungUp, Epoch: s.epoch, Detail: why})
+	s.hangUp(s.epoch, why)
+}
+
+// hangUp closes a connection that the driver knows. Between two calls of Take these are at most the two of a hand-over.
+func (s *Session) hangUp(e Epoch, why string) {
+	if s.hangup == 0 {
+		s.hangup = e
+	} else {
+		s.hangupBeside = e
+	}
+	s.note(Note{Kind: HungUp, Epoch: e, Detail: why})
 }
 
 // retry schedules the next attempt (D-34). once is a floor for this wait only; a hint of the stream stays in force.
@@ -95,7 +112,7 @@ func (s *Session) retry(once time.Duration) {
 		s.finish(Ending{Cause: AttemptsUsedUp, Reason: event.DeliveryFailed, Detail: s.down.Detail}, event.Closed)
 		return
 	}
-	floor, held := max(once, s.hint), ""
+	floor, held := max(once, s.hint, s.notBefore-s.now), ""
 	if floor > s.p.MaxFloor {
 		held = fmt.Sprintf("floor of %v held at %v", floor, s.p.MaxFloor)
 		floor = s.p.MaxFloor
@@ -111,6 +128,7 @@ func (s *Session) finish(e Ending, r event.Reason) {
 	if s.link == LinkOver {
 		return
 	}
+	s.forgo("session-over")
 	if s.link == LinkDialing || s.link == LinkUp {
 		s.give("session-over")
 	}

@@ -8,7 +8,16 @@ import (
 // Up: the server accepted the connection of e.
 func (s *Session) Up(e Epoch, now Now) {
 	s.begin(now)
-	s.current(e)
+	s.hears(e)
+}
+
+// hears is current for what means the same on either connection of a hand-over.
+func (s *Session) hears(e Epoch) bool {
+	if s.beside(e) {
+		s.besideLives()
+		return true
+	}
+	return s.current(e)
 }
 
 // current fences off what another connection says (D-36) and takes everything else as a sign of life; the first one of a
@@ -38,12 +47,20 @@ func (s *Session) speaks(e Epoch) bool {
 // Down: the connection of e is over. What the server or the network did decides how it goes on (D-30 to D-34).
 func (s *Session) Down(e Epoch, now Now, d Down) {
 	s.begin(now)
+	if s.beside(e) {
+		s.besideDown(d)
+		return
+	}
 	if !s.speaks(e) {
 		return
 	}
 	s.link, s.paused, s.down = LinkWaiting, false, d // it is over: nothing to hang up
 	switch d.Kind {
 	case Stopped:
+		if d.Ends == ServerStop && s.next.on { // it said that it would close this one
+			s.again(d.RetryAfter)
+			return
+		}
 		s.finish(Ending{Cause: d.Ends, Status: d.Status, Reason: d.Reason, Detail: d.Detail}, event.Closed)
 	case Denied:
 		if s.denied {
@@ -51,7 +68,7 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 			return
 		}
 		s.denied, s.renew = true, true
-		s.retry(d.RetryAfter)
+		s.again(d.RetryAfter)
 	case Crashed:
 		s.crashed(d)
 	case Expired:
@@ -59,8 +76,12 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 		s.retry(d.RetryAfter)
 	case Gapped:
 		s.gapped(d)
+	case Flawed:
+		s.flawed(d)
+	case Oversized:
+		s.oversized(d)
 	default:
-		s.retry(d.RetryAfter)
+		s.again(d.RetryAfter)
 	}
 }
 
@@ -69,7 +90,27 @@ func (s *Session) crashed(d Down) {
 		s.finish(Ending{Cause: PluginCrashed, Detail: d.Detail}, event.Closed)
 		return
 	}
-	s.retry(d.RetryAfter)
+	s.again(d.RetryAfter)
+}
+
+// flawed: the wire's grammar was broken. One resume from the position held, and a second violation at the same place of the
+// stream ends the session (D-37).
+func (s *Session) flawed(d Down) {
+	if s.flaw.again(s.last) {
+		s.finish(Ending{Cause: ProtocolError, Status: d.Status, Detail: d.Detail}, event.Closed)
+		return
+	}
+	s.again(d.RetryAfter)
+}
+
+// oversized: a message was too large for one side. The first time at a place of the stream this may be somebody else's accident, so
+// it is resumed; the second time the place is a hole (D-37).
+func (s *Session) oversized(d Down) {
+	if s.large.again(s.last) {
+		s.blocked(d)
+		return
+	}
+	s.again(d.RetryAfter)
 }
 
 // drop gives the position up, in the store as well, before the snapshot request goes out (D-31). It stays visible in the
@@ -95,11 +136,10 @@ func (s *Session) gapped(d Down) {
 // blocked: the bytes after this position cannot be used. It is given up as a place to resume from, and a stream that comes to
 // the same place again is refused (D-32, D-44).
 func (s *Session) blocked(d Down) {
-	if s.hole.set && s.hole.at == s.last {
+	if s.hole.again(s.last) {
 		s.finish(Ending{Cause: Refused, Status: d.Status, Reason: event.TransportGap, Detail: d.Detail}, event.Closed)
 		return
 	}
-	s.hole = hole{set: true, at: s.last}
 	s.drop(event.TransportGap, d.Detail)
 	s.retry(d.RetryAfter)
 }
@@ -108,13 +148,14 @@ func (s *Session) blocked(d Down) {
 // send. Nothing of the old scope is resumed from (D-33).
 func (s *Session) ScopeChanged(e Epoch, now Now) {
 	s.begin(now)
-	if !s.speaks(e) {
+	second := s.beside(e) // then the first connection belongs to the old scope, and goes too
+	if !second && !s.speaks(e) {
 		return
 	}
 	if s.holds() {
 		s.require(event.AuthorizationScopeChanged, "")
 	}
-	if s.try.Resume.Seq.Valid() {
+	if second || s.try.Resume.Seq.Valid() {
 		s.give("authorization-scope-changed")
 		s.connect()
 	}

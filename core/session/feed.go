@@ -14,6 +14,9 @@ const UndecodablePayload = "undecodable-payload"
 // gate: the connection does not count, its resume turned out not to be vouched for, or the event is a hole in the stream.
 func (s *Session) Data(e Epoch, now Now, ev *event.Event) gate.Ticket {
 	s.begin(now)
+	if s.beside(e) {
+		return s.besideData(ev)
+	}
 	switch {
 	case !s.current(e):
 		return 0
@@ -28,15 +31,19 @@ func (s *Session) Data(e Epoch, now Now, ev *event.Event) gate.Ticket {
 		s.named("")
 	}
 	s.fed = true
-	return s.offer(ev)
+	return s.offer(s.epoch, &s.last, ev)
 }
 
-func (s *Session) offer(ev *event.Event) gate.Ticket {
-	if ev.Pos.Seq.Valid() {
-		s.last, s.offered = ev.Pos.Seq, ev.Pos.Seq
+// offer hands ev, of the connection of e, to the gate. last is that connection's newest sequence.
+func (s *Session) offer(e Epoch, last *event.Seq, ev *event.Event) gate.Ticket {
+	if seq := ev.Pos.Seq; seq.Valid() {
+		*last = seq
+		if s.offered = max(s.offered, seq); ev.Replaces() {
+			s.offered = seq
+		}
 	}
 	t := s.g.Enqueue(ev)
-	s.note(Note{Kind: Enqueued, Epoch: s.epoch, Ticket: t, Event: ev})
+	s.note(Note{Kind: Enqueued, Epoch: e, Ticket: t, Event: ev})
 	s.queue.add(t, len(ev.Payload))
 	s.sync()
 	return t
@@ -45,14 +52,14 @@ func (s *Session) offer(ev *event.Event) gate.Ticket {
 // Beat: the connection of e gave a sign of life that carries no event.
 func (s *Session) Beat(e Epoch, now Now) {
 	s.begin(now)
-	s.current(e)
+	s.hears(e)
 }
 
 // Retry: the stream asked not to be called again sooner than floor after its end (D-34). It stays in force until it is
 // replaced.
 func (s *Session) Retry(e Epoch, now Now, floor time.Duration) {
 	s.begin(now)
-	if s.current(e) {
+	if s.hears(e) {
 		s.hint = max(floor, 0)
 	}
 }
@@ -60,6 +67,13 @@ func (s *Session) Retry(e Epoch, now Now, floor time.Duration) {
 // Mark: the stream named a position without an event, or took its position back with an empty one (D-43).
 func (s *Session) Mark(e Epoch, now Now, cursor string) {
 	s.begin(now)
+	if s.beside(e) { // not vouched for, so what it names is not ours yet
+		s.besideLives()
+		if cursor == "" {
+			s.forgo("position-cleared")
+		}
+		return
+	}
 	if !s.current(e) {
 		return
 	}
@@ -67,6 +81,7 @@ func (s *Session) Mark(e Epoch, now Now, cursor string) {
 		s.named(cursor)
 		return
 	}
+	s.forgo("position-cleared")
 	s.mark, s.cleared = "", true
 	s.forget = s.forget || s.g.Bounds().Saves
 }
@@ -112,8 +127,10 @@ func (s *Session) sync() {
 	case gate.ResnapshotRequired:
 		s.recover()
 	case gate.Live:
-		if h, ok := s.g.Held(); ok && s.hole.set && h.Pos.Seq > s.hole.at {
-			s.hole = hole{} // the stream got past it
+		if h, ok := s.g.Held(); ok {
+			s.hole.pass(h.Pos.Seq)
+			s.flaw.pass(h.Pos.Seq)
+			s.large.pass(h.Pos.Seq)
 		}
 	}
 }
@@ -124,6 +141,7 @@ func (s *Session) recover() {
 	if s.link != LinkDialing && s.link != LinkUp {
 		return
 	}
+	s.forgo("resnapshot-required")
 	if s.fed || s.try.Resume.Seq.Valid() {
 		s.give("resnapshot-required")
 		s.retry(0)

@@ -25,6 +25,14 @@ type Answer struct {
 	ClosingSoon bool         // the server is about to close: a planned hand-over is wanted (D-36)
 }
 
+// ProtocolViolation is the first word of the detail of a connection that ended because this side found a violation of the wire's
+// grammar (Flawed), MessageTooLarge of one that ended over a message's size (Oversized). Violations that the server reports, by close
+// code for example, are Stopped with ProtocolError.
+const (
+	ProtocolViolation = "protocol-violation"
+	MessageTooLarge   = "message-too-large"
+)
+
 // Down says how a connection ended, as its transport saw it.
 type Down struct {
 	Kind       DownKind
@@ -49,4 +57,10 @@ const (
 	Expired                 // the position is dead (D-31)
 	Gapped                  // something is missing or cannot be resumed
 	Stopped                 // the session is over, see Ends
+	// Flawed: this side found that the other broke the wire's grammar. Resumed once from the position held; a second time at the same
+	// position ends the session with protocol-error (D-37).
+	Flawed
+	// Oversized: a message was too large for one side (close code 1009). As Lost the first time at a position, as Gapped with Hole
+	// the second time (D-37).
+	Oversized
 )

@@ -38,7 +38,8 @@ func (s Status) String() string { return statuses[s] }
 type Observation struct {
 	Status           Status
 	Link             Link
-	Epoch            Epoch         // of the last attempt
+	Epoch            Epoch         // of the connection or attempt that counts
+	Beside           Epoch         // of the second one while a hand-over runs; 0 = none (D-36)
 	ReconnectAttempt int           // retries since the last reset (D-35)
 	RetryAt          time.Duration // LinkWaiting: when the next attempt starts
 	SourceVersion    string
@@ -50,7 +51,7 @@ type Observation struct {
 func (s *Session) Observe(now Now) Observation {
 	return Observation{
 		Status: s.status(max(s.now, now.Mono)), Link: s.link, Epoch: s.epoch, ReconnectAttempt: s.retries,
-		RetryAt: s.retryAt, SourceVersion: s.version, Last: s.down, Ending: s.ended,
+		RetryAt: s.retryAt, SourceVersion: s.version, Last: s.down, Ending: s.ended, Beside: s.next.try.Epoch,
 	}
 }
 

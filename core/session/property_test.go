@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 }
 
 // TestAnyInputs feeds a session whatever a transport, a consumer, a store and a clock can do, in any order, and holds it to what
-// must be true of every order: no panic, one connection at a time, never earlier than the server allowed, no dead position
-// sent again, each ticket answered once, no save behind the store's back, and a deadline that leads somewhere.
+// must be true of every order: no panic, one connection at a time and two in a hand-over, nothing of a third counts, never earlier
+// than the server allowed, no dead position sent again, each ticket answered once, no save behind the store's back, and a
+// deadline that leads somewhere.
 func TestAnyInputs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)
@@ -44,9 +45,14 @@ type model struct {
 	t     *rapid.T
 	s     *session.Session
 	now   time.Duration
-	open  session.Epoch // the one connection; 0 if there is none
+	open  session.Epoch // the connection that counts; 0 if there is none
+	next  session.Epoch // the second one of a hand-over; 0 if there is none
 	epoch session.Epoch // last attempt
-	floor time.Duration // no attempt before
+	told  bool          // in this step the server said on the connection that counts that it will close
+	tried map[session.Epoch]bool
+	from  map[session.Epoch]event.Position
+	spent map[event.Position]bool // found dead in a hand-over
+	floor time.Duration           // no attempt before
 	hint  time.Duration
 	dead  bool // the position expired; only an accepted snapshot ends that
 	owes  string
@@ -57,7 +63,7 @@ type model struct {
 }
 
 func newModel(t *rapid.T) *model {
-	m := &model{t: t, asked: map[gate.Ticket]bool{}}
+	m := &model{t: t, asked: map[gate.Ticket]bool{}, tried: map[session.Epoch]bool{}, from: map[session.Epoch]event.Position{}, spent: map[event.Position]bool{}}
 	start := gate.Start{}
 	switch rapid.IntRange(0, 2).Draw(t, "start") {
 	case 0:
@@ -79,6 +85,7 @@ func newModel(t *rapid.T) *model {
 		Arrival:       rapid.Bool().Draw(t, "arrival"),
 		SourceVersion: rapid.SampledFrom([]string{"", "v1"}).Draw(t, "source"),
 		PendingBytes:  rapid.SampledFrom([]int{0, 10}).Draw(t, "bytes"),
+		Idle:          time.Duration(rapid.SampledFrom([]int{0, 10}).Draw(t, "idle")) * time.Second,
 		Notes:         true,
 	})
 	if err != nil {
@@ -95,10 +102,14 @@ func (m *model) step() {
 	t := m.t
 	m.now += time.Duration(rapid.SampledFrom([]int{0, 1, 100, 1000, 16000, 91000, 130000}).Draw(t, "ms")) * time.Millisecond
 	e := m.epoch
+	if m.next != 0 && rapid.Bool().Draw(t, "first") {
+		e = m.open
+	}
 	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 && e > 1 {
 		e--
 	}
 	now := m.stamp()
+	m.told = false
 	switch rapid.IntRange(0, 15).Draw(t, "input") {
 	case 0, 1:
 		m.s.Up(e, now)
@@ -107,7 +118,10 @@ func (m *model) step() {
 			m.data(e, now)
 		}
 	case 5:
+		soon := rapid.Bool().Draw(t, "closing")
+		m.told = soon && (e == m.open || e == m.next)
 		m.s.Answer(e, now, session.Answer{
+			ClosingSoon: soon,
 			StreamEpoch: rapid.SampledFrom([]string{"", "v1", "v2"}).Draw(t, "epoch"),
 			Head:        event.Seq(rapid.IntRange(-1, 12).Draw(t, "head")),
 			Resumed:     session.Tristate(rapid.IntRange(0, 2).Draw(t, "resumed")),
@@ -120,7 +134,7 @@ func (m *model) step() {
 	case 8:
 		d := time.Duration(rapid.IntRange(0, 5000).Draw(t, "hint")) * time.Millisecond
 		m.s.Retry(e, now, d)
-		if e == m.open {
+		if e == m.open || e == m.next {
 			m.hint = d
 		}
 	case 9, 10:
@@ -172,8 +186,8 @@ func (m *model) data(e session.Epoch, now session.Now) {
 		ev.Fault, ev.Hole = event.InvalidEvent, rapid.Bool().Draw(t, "hole")
 	}
 	if ticket := m.s.Data(e, now, ev); ticket != 0 {
-		if e != m.epoch {
-			t.Fatalf("an event of epoch %d reached the gate, the connection is %d", e, m.epoch)
+		if e != m.open && e != m.next {
+			t.Fatalf("an event of epoch %d reached the gate, the connections are %d and %d", e, m.open, m.next)
 		}
 		m.asked[ticket] = true
 	}
@@ -181,20 +195,32 @@ func (m *model) data(e session.Epoch, now session.Now) {
 
 func (m *model) down(e session.Epoch, now session.Now) {
 	t := m.t
-	d := session.Down{Kind: session.DownKind(rapid.IntRange(0, 4).Draw(t, "down"))}
+	d := session.Down{Kind: rapid.SampledFrom([]session.DownKind{
+		session.Lost, session.Lost, session.Crashed, session.Denied, session.Expired, session.Gapped, session.Flawed, session.Oversized,
+	}).Draw(t, "down")}
 	if rapid.IntRange(0, 30).Draw(t, "final") == 0 {
-		d = session.Down{Kind: session.Stopped, Ends: session.Refused}
+		d = session.Down{Kind: session.Stopped, Ends: rapid.SampledFrom([]session.Cause{session.Refused, session.ServerStop}).Draw(t, "ends")}
 	}
 	if d.Kind == session.Gapped {
 		d.Reason, d.Hole = event.TransportGap, rapid.Bool().Draw(t, "hole")
 	}
 	d.RetryAfter = time.Duration(rapid.SampledFrom([]int{0, 0, 700, 5000}).Draw(t, "after")) * time.Millisecond
-	counts := e == m.open
 	m.s.Down(e, now, d)
-	if counts {
-		m.open = 0
-		m.floor = m.now + max(d.RetryAfter, m.hint, session.DefaultBase)
+	switch {
+	case e == 0:
+	case e == m.open: // the second one, if it is not hung up, is the one that counts now
+		m.open, m.next = m.next, 0
 		m.dead = m.dead || d.Kind == session.Expired
+		m.floor = max(m.floor, m.now+d.RetryAfter)
+		if m.open == 0 {
+			m.floor = max(m.floor, m.now+max(m.hint, session.DefaultBase))
+		}
+	case e == m.next:
+		m.next = 0
+		m.floor = max(m.floor, m.now+d.RetryAfter)
+		if d.Kind == session.Expired {
+			m.spent[m.from[e]] = true
+		}
 	}
 }
 
@@ -215,6 +241,7 @@ func (m *model) result(now session.Now, err error) {
 		m.s.Applied(now, err)
 		if m.s.State().Accepted > before {
 			m.dead = false // a snapshot was accepted: there is a live position again
+			clear(m.spent)
 		}
 	case "apply":
 		m.s.Applied(now, err)
@@ -245,12 +272,11 @@ func (m *model) take() {
 	case d.Save != nil:
 		m.owes, m.saved = "save", true
 	}
-	if d.Hangup != 0 {
-		if d.Hangup != m.open {
-			t.Fatalf("hangup of %d, open is %d", d.Hangup, m.open)
-		}
-		m.open = 0
+	if d.HangupBeside != 0 && d.Hangup == 0 {
+		t.Fatal("one hangup in the place of the second")
 	}
+	m.hungUp(d.Hangup)
+	m.hungUp(d.HangupBeside)
 	if d.Forget {
 		if m.owes == "save" {
 			t.Fatal("the store is to forget while it saves")
@@ -266,21 +292,44 @@ func (m *model) take() {
 		}
 		m.over = true
 	}
-	if m.over && (m.open != 0 || d.Connect != nil || d.Apply != nil || d.Save != nil) {
+	if m.over && (m.open != 0 || m.next != 0 || d.Connect != nil || d.Apply != nil || d.Save != nil) {
 		t.Fatal("something goes on after the end")
+	}
+}
+
+func (m *model) hungUp(e session.Epoch) {
+	switch {
+	case e == 0:
+	case e == m.next:
+		m.next = 0
+	case e == m.open:
+		m.open, m.next = m.next, 0
+	default:
+		m.t.Fatalf("hangup of %d, open are %d and %d", e, m.open, m.next)
 	}
 }
 
 func (m *model) connected(a *session.Attempt) {
 	t := m.t
-	if m.open != 0 {
+	switch {
+	case !a.Beside && m.open != 0:
 		t.Fatalf("attempt %d while connection %d is open", a.Epoch, m.open)
+	case !a.Beside && m.now < m.floor:
+		t.Fatalf("attempt at %v, the floor is %v", m.now, m.floor)
+	case a.Beside && (m.open == 0 || m.next != 0):
+		t.Fatalf("attempt %d beside %d and %d", a.Epoch, m.open, m.next)
+	case a.Beside && !m.told:
+		t.Fatalf("attempt %d beside a connection that is not about to close", a.Epoch)
+	case a.Beside && m.tried[m.open]:
+		t.Fatalf("connection %d is handed over a second time", m.open)
+	case a.Beside && a.Resume.Seq == event.NoSeq:
+		t.Fatal("a hand-over without a position")
 	}
 	if a.Epoch <= m.epoch {
 		t.Fatalf("epoch %d after %d", a.Epoch, m.epoch)
 	}
-	if m.now < m.floor {
-		t.Fatalf("attempt at %v, the floor is %v", m.now, m.floor)
+	if m.spent[a.Resume] {
+		t.Fatalf("a position that a hand-over found dead is sent again: %+v", a.Resume)
 	}
 	if m.dead && a.Resume.Seq != event.NoSeq {
 		t.Fatalf("the dead position is sent again: %+v", a.Resume)
@@ -288,7 +337,12 @@ func (m *model) connected(a *session.Attempt) {
 	if m.dead && m.saved && m.saves {
 		t.Fatal("the dead position is still in the store when the snapshot is asked for")
 	}
-	m.epoch, m.open = a.Epoch, a.Epoch
+	m.epoch, m.from[a.Epoch] = a.Epoch, a.Resume
+	if a.Beside {
+		m.tried[m.open], m.next = true, a.Epoch
+	} else {
+		m.open = a.Epoch
+	}
 }
 
 // settle answers what is owed and follows the deadlines: within a bounded number of wakes each leads on, and nothing is

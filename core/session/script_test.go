@@ -186,6 +186,7 @@ func (w *world) input(t *testing.T, name string, words []string) {
 		}
 		ans.Resumed = map[string]session.Tristate{"yes": session.Yes, "no": session.No}[a["resumed"]]
 		ans.Rejected, _ = event.ParseReason(a["rejected"])
+		ans.ClosingSoon = a["closing"] != ""
 		w.s.Answer(e, now, ans)
 	case "retry":
 		w.s.Retry(e, now, a.ms(t, "ms"))
@@ -255,6 +256,9 @@ func (w *world) drain() {
 		if d.Hangup != 0 {
 			w.printf("hangup %d", d.Hangup)
 		}
+		if d.HangupBeside != 0 {
+			w.printf("hangup beside %d", d.HangupBeside)
+		}
 		if d.Forget {
 			w.printf("forget")
 		}
@@ -263,6 +267,9 @@ func (w *world) drain() {
 			renew := ""
 			if d.Connect.Renew {
 				renew = " renew"
+			}
+			if d.Connect.Beside {
+				renew += " beside"
 			}
 			w.printf("connect %d from %s by %d%s", d.Connect.Epoch, position(d.Connect.Resume), d.Connect.By.Milliseconds(), renew)
 		}
@@ -323,5 +330,9 @@ func (w *world) show() string {
 	}
 	text := fmt.Sprintf("phase=%s reason=%s detail=%s held=%s persisted=%v pending=%d accepted=%d duplicates=%d gaps=%d overflows=%d\n",
 		st.Phase, st.Reason, st.Detail, held, st.Persisted, st.Pending, st.Accepted, st.Duplicates, st.Gaps, st.Overflows)
-	return text + fmt.Sprintf("link=%s status=%s attempt=%d source=%s room=%d\n", ob.Link, ob.Status, ob.ReconnectAttempt, ob.SourceVersion, w.s.Room())
+	text += fmt.Sprintf("link=%s status=%s attempt=%d source=%s room=%d", ob.Link, ob.Status, ob.ReconnectAttempt, ob.SourceVersion, w.s.Room())
+	if ob.Beside != 0 {
+		text += fmt.Sprintf(" epoch=%d beside=%d", ob.Epoch, ob.Beside)
+	}
+	return text + "\n"
 }

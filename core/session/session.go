@@ -17,11 +17,13 @@ type Session struct {
 	g *gate.Gate
 
 	link      Link
-	epoch     Epoch
-	retries   int // since the last reset (D-35)
-	crashes   int // in a row
+	epoch     Epoch // of the connection or attempt that counts
+	made      Epoch // last one given
+	retries   int   // since the last reset (D-35)
+	crashes   int   // in a row
 	hint      time.Duration
 	retryAt   time.Duration
+	notBefore time.Duration // a server's wish that no attempt has met yet
 	connectBy time.Duration
 	upAt      time.Duration
 	now       time.Duration // of the last input
@@ -35,6 +37,13 @@ type Session struct {
 	renew   bool      // the next attempt asks the credential source again
 	denied  bool      // the credential source was asked again since the last accepted connection (D-33)
 	hole    hole
+	flaw    hole // where the wire's grammar was broken
+	large   hole // where a message was too large for the other side
+
+	next    next           // the other connection of a hand-over
+	noticed bool           // this connection was handed over, or tried to be
+	handed  bool           // this connection came of a hand-over
+	spent   event.Position // a hand-over found that it is dead (D-31)
 
 	cleared bool   // the server took its position back (D-43)
 	mark    string // position named without an event (D-43)
@@ -53,17 +62,35 @@ type Session struct {
 	forget bool
 	dial   bool
 	hangup Epoch
-	end    *Ending
-	ended  *Ending
-	down   Down
-	notes  []Note
-	taken  bool
+	// hangupBeside is the other connection of a hand-over
+	hangupBeside Epoch
+	end          *Ending
+	ended        *Ending
+	down         Down
+	notes        []Note
+	taken        bool
 }
 
 // hole is a place in the stream that could not be passed (D-32, D-44).
 type hole struct {
 	set bool
 	at  event.Seq
+}
+
+// pass lets go of the hole once the stream is past it.
+func (h *hole) pass(held event.Seq) {
+	if h.set && held > h.at {
+		*h = hole{}
+	}
+}
+
+// again marks the hole at a place and says whether it was there already.
+func (h *hole) again(at event.Seq) bool {
+	if h.set && h.at == at {
+		return true
+	}
+	*h = hole{set: true, at: at}
+	return false
 }
 
 // New makes a session around g, which from then on nobody else may feed. It returns an error for a policy outside its
@@ -73,7 +100,7 @@ func New(g *gate.Gate, p Policy) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, offered: event.NoSeq, taken: true}, nil
+	return &Session{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, offered: event.NoSeq, spent: event.NoPosition, taken: true}, nil
 }
 
 // Open starts the first attempt. A second Open is ignored.
@@ -98,8 +125,8 @@ func (s *Session) Take() Due {
 	if s.taken { // no input since the last one: its notes were handed out
 		s.notes = s.notes[:0]
 	}
-	d := Due{Due: s.g.Take(), Hangup: s.hangup, End: s.end}
-	s.hangup, s.end = 0, nil
+	d := Due{Due: s.g.Take(), Hangup: s.hangup, HangupBeside: s.hangupBeside, End: s.end}
+	s.hangup, s.hangupBeside, s.end = 0, 0, nil
 	s.queue.settle(d.Resolved)
 	if d.Save != nil {
 		s.saving = true
@@ -112,6 +139,10 @@ func (s *Session) Take() Due {
 	if s.dial && !s.forget {
 		s.dial, d.Connect = false, &s.try
 		s.note(Note{Kind: Connecting, Epoch: s.epoch, Pos: s.try.Resume})
+	}
+	if s.next.dial && !s.forget {
+		s.next.dial, d.Connect = false, &s.next.try
+		s.note(Note{Kind: Connecting, Epoch: s.next.try.Epoch, Pos: s.next.try.Resume, Detail: "beside"})
 	}
 	s.look()
 	d.Notes, s.taken = s.notes, true
@@ -131,6 +162,9 @@ func (s *Session) Deadline() (at time.Duration, ok bool) {
 		if !s.paused {
 			at = s.sign + s.p.Idle
 		}
+		if s.next.on {
+			at = min(at, s.next.try.By)
+		}
 	default:
 		return 0, false
 	}
@@ -147,15 +181,20 @@ func (s *Session) Deadline() (at time.Duration, ok bool) {
 func (s *Session) Wake(now Now) {
 	s.begin(now)
 	s.look()
+	if s.next.on && s.now >= s.next.try.By {
+		s.forgo("not-vouched-in-time")
+	}
 	switch {
 	case s.link == LinkWaiting && s.now >= s.retryAt:
 		s.connect()
 	case s.link == LinkDialing && s.now >= s.connectBy:
 		s.give("connect-timeout")
 		s.retry(0)
-	case s.link == LinkUp && !s.paused && s.now >= s.sign+s.p.Idle:
+	}
+	for s.link == LinkUp && !s.paused && s.now >= s.sign+s.p.Idle { // of a hand-over both may have fallen silent
 		s.give("idle")
-		s.retry(0)
+		s.again(0)
+		s.look()
 	}
 }
 

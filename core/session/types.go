@@ -28,17 +28,20 @@ type Attempt struct {
 	Renew  bool           // ask the credential source again before connecting: the last one was refused (D-33)
 }
 
-// Due is what the driver owes: the gate's, then Hangup, then Forget, then Connect, then End.
+// Due is what the driver owes: the gate's, then Hangup, then Forget, then Connect, then End. A Connect with Attempt.Beside leaves the
+// connection before it open; before any other one all connections are closed.
 type Due struct {
 	gate.Due
 	// Withhold stands beside Save: the server took its position back, so nothing may be written. The driver answers
 	// Saved(nil) at once, as after a refusal by the screen (D-26, D-43).
 	Withhold bool
-	Hangup   Epoch    // close this connection; 0 = none
-	Forget   bool     // delete the stored record, before Connect and before the next Save (D-31, D-43); never while a Save runs
-	Connect  *Attempt // valid until the next input
-	End      *Ending  // the session is over; set once
-	Notes    []Note   // what happened since the last Take, in order, for the trace; nil unless Policy.Notes; valid until the next input
+	Hangup   Epoch // close this connection; 0 = none
+	// HangupBeside is a second connection to close: both of a hand-over end together (D-36). Only beside Hangup.
+	HangupBeside Epoch
+	Forget       bool     // delete the stored record, before Connect and before the next Save (D-31, D-43); never while a Save runs
+	Connect      *Attempt // valid until the next input
+	End          *Ending  // the session is over; set once
+	Notes        []Note   // what happened since the last Take, in order, for the trace; nil unless Policy.Notes; valid until the next input
 }
 
 // Ending says why a session is over (D-33). The gate is then closed with `closed`.
@@ -101,12 +104,12 @@ const (
 	GateFailed                        // gate input: Fail(Reason)
 	GateClosed                        // gate input: Close(Reason)
 	StateIs                           // the gate's state after the input noted before it, when it changed
-	Connecting                        // Epoch, Pos
+	Connecting                        // Epoch, Pos; Detail is beside for the second connection of a hand-over
 	Up                                // the connection was accepted
 	Vouched                           // the resume is vouched for
 	Waiting                           // back-off before the next attempt: Delay; Detail if the server's floor was held
 	Dropped                           // something an older epoch said was dropped: Epoch
-	HungUp                            // Epoch, Detail says why (idle, horizon is not one)
+	HungUp                            // Epoch, Detail says why (idle, handed-over, or "hand-over: " and why the second connection goes; horizon is not one)
 	Forgot                            // the stored record is to go
 	Observed                          // the observation changed: Detail is fresh, unconfirmed, paused-by-consumer
 	Ended                             // Cause, Status, Reason, Detail

@@ -12,6 +12,10 @@ import (
 // number, the head before the resume: what cannot be the same stream, or is behind us, cannot have been resumed.
 func (s *Session) Answer(e Epoch, now Now, a Answer) {
 	s.begin(now)
+	if s.beside(e) {
+		s.besideAnswer(a)
+		return
+	}
 	if !s.current(e) || !s.identify(a.StreamEpoch) {
 		return
 	}
@@ -32,7 +36,10 @@ func (s *Session) Answer(e Epoch, now Now, a Answer) {
 	}
 	if s.p.AtPosition && !s.fed && !s.try.Resume.Seq.Valid() && a.Head.Valid() {
 		s.fed = true
-		s.offer(empty(a.Head))
+		s.offer(s.epoch, &s.last, empty(a.Head))
+	}
+	if a.ClosingSoon {
+		s.handOver()
 	}
 }
 
@@ -76,7 +83,7 @@ func (s *Session) identify(epoch string) bool {
 // whether it does. It answers false if the event must not reach the gate.
 func (s *Session) judge(ev *event.Event) bool {
 	seq := ev.Pos.Seq
-	next := s.try.Resume.Seq + 1
+	next := s.last + 1 // more than the position it asked for if it counted in a hand-over before
 	switch {
 	case ev.Kind == event.Malformed || !seq.Valid():
 		return true // the gate refuses it, which ends this connection as well

@@ -19,7 +19,7 @@ func arguments(t *testing.T, words []string) args {
 	for _, word := range words {
 		if k, v, ok := strings.Cut(word, "="); ok {
 			a[k] = v
-		} else if slices.Contains([]string{"fail", "merge"}, word) {
+		} else if slices.Contains([]string{"fail", "merge", "closing"}, word) {
 			a[word] = "yes"
 		}
 	}
@@ -84,6 +84,10 @@ func (a args) down(t *testing.T, words []string) session.Down {
 		d.Reason, _ = event.ParseReason(a["reason"])
 	case "hole":
 		d.Kind, d.Reason, d.Hole = session.Gapped, event.TransportGap, true
+	case "flawed":
+		d.Kind, d.Detail = session.Flawed, session.ProtocolViolation+": masked"
+	case "oversized":
+		d.Kind, d.Reason, d.Detail = session.Oversized, event.TransportGap, session.MessageTooLarge
 	case "server-stop":
 		d.Kind, d.Ends = session.Stopped, session.ServerStop
 	case "refused":
