@@ -100,14 +100,21 @@ func (b *tab) follow(_ context.Context, url, last string, got *tally) ([]Event, 
 	b.mu.Lock()
 	b.got[url] = got
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(b.ctx, longEnough)
-	defer cancel()
 	host, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-	page := "http://" + host + "/control/v1/state"
-	if err := chromedp.Do(ctx, chromedp.Navigate(page)); err != nil {
-		return nil, fmt.Errorf("chromium at %s: %w", page, err)
+	if err := b.visit("http://" + host + "/control/v1/state"); err != nil {
+		return nil, err
 	}
 	return evaluate[[]Event](b, follow(url, types, last))
+}
+
+// visit opens a page.
+func (b *tab) visit(page string) error {
+	ctx, cancel := context.WithTimeout(b.ctx, longEnough)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(page)); err != nil {
+		return fmt.Errorf("chromium at %s: %w", page, err)
+	}
+	return nil
 }
 
 // follow is a call of follow.js.
