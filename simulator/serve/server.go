@@ -40,7 +40,7 @@ const (
 	// idleTimeout ends a control connection that nobody uses.
 	idleTimeout = time.Minute
 	// lingerTimeout bounds how long a WebSocket that both sides closed is kept until the client has ended its side of the connection.
-	lingerTimeout = 2 * time.Second
+	lingerTimeout = time.Second
 	// drainTimeout bounds the wait for the peer's kernel to take what was written before a reset: over loopback it takes
 	// microseconds, and a client that does not read may never take it.
 	drainTimeout = 5 * time.Second

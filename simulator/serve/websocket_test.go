@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -287,5 +289,42 @@ func TestEveryWire(t *testing.T) {
 		if url != want[wire] || !strings.Contains(s.Follow()[wire], url) {
 			t.Errorf("%s: %s, %s", wire, url, s.Follow()[wire])
 		}
+	}
+}
+
+// TestLinger: a client that closed its WebSocket and keeps its connection all the same is kept for lingerTimeout, and no longer; the
+// end of the server does not wait for that.
+func TestLinger(t *testing.T) {
+	upgraded := func(s *site) net.Conn {
+		c := s.dialed()
+		fmt.Fprintf(c, "GET /ws HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\x88\x80\x00\x00\x00\x00", s.Addr())
+		if all, err := io.ReadAll(c); err != nil || !strings.HasSuffix(string(all), "\x88\x00") {
+			t.Fatalf("%v, %q", err, all)
+		}
+		return c
+	}
+	kept := func(s *site) int {
+		s.Server.mu.Lock()
+		defer s.Server.mu.Unlock()
+		return len(s.conns)
+	}
+	s := open(t, simulator.Options{})
+	start := time.Now()
+	upgraded(s)
+	for kept(s) > 0 {
+		if time.Since(start) > lingerTimeout+longEnough {
+			t.Fatal("it is kept for ever")
+		}
+		time.Sleep(time.Millisecond) // nobody announces it
+	}
+	if took := time.Since(start); took < lingerTimeout {
+		t.Errorf("it was kept for %v", took)
+	}
+	closed := open(t, simulator.Options{})
+	upgraded(closed)
+	start = time.Now()
+	closed.must(closed.Close())
+	if took := time.Since(start); took > lingerTimeout/2 {
+		t.Errorf("the end took %v", took)
 	}
 }
