@@ -82,12 +82,12 @@ func (c *connection) open(a transport.Attempt) error {
 	}
 	defer c.close()
 	switch {
-	case err != nil || c.over:
+	case c.over || err != nil && c.socket == nil:
 		return err
 	case c.socket == nil:
 		return c.ctx.Err()
 	}
-	return c.follow()
+	return c.follow(err)
 }
 
 // now is the machine's time: it stands still while the sink has no room.
@@ -118,8 +118,8 @@ type read struct {
 	err error
 }
 
-// follow runs the machine over the socket until it is over or ctx ends.
-func (c *connection) follow() error {
+// follow runs the machine over the socket until it is over or ctx ends. failed is the sink's error if that is gone already.
+func (c *connection) follow(failed error) error {
 	reads, free, stop := make(chan read), make(chan []byte, 2), make(chan struct{})
 	free <- make([]byte, readBytes)
 	free <- make([]byte, readBytes)
@@ -128,6 +128,10 @@ func (c *connection) follow() error {
 	defer pump.Wait()
 	defer c.close() // ends a read
 	defer close(stop)
+	if failed != nil {
+		c.leave(reads, free)
+		return failed
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -231,12 +235,29 @@ func (c *connection) linger(reads <-chan read, free chan<- []byte) {
 
 // send writes to the server. A server that does not take it is cut off, which the next read tells; sooner if ctx ends.
 func (c *connection) send(b []byte) {
-	cut := time.AfterFunc(writeWithin, c.close)
-	defer cut.Stop()
-	defer context.AfterFunc(c.ctx, func() { cut.Reset(lingerFor) })()
 	c.parting = c.parting || Opcode(b[0]&0x0F) == OpClose
-	if _, err := c.socket.Write(b); err != nil {
-		c.close()
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := c.socket.Write(b)
+		wrote <- err
+	}()
+	limit, ended := time.NewTimer(writeWithin), c.ctx.Done()
+	defer limit.Stop()
+	for {
+		select {
+		case err := <-wrote:
+			if err != nil {
+				c.close()
+			}
+			return
+		case <-ended:
+			ended = nil
+			limit.Reset(lingerFor)
+		case <-limit.C:
+			c.close()
+			<-wrote
+			return
+		}
 	}
 }
 
@@ -276,8 +297,13 @@ func (c *connection) tell(s transport.Signal) error {
 	case !c.parting:
 		c.close()
 	default:
-		cut := time.AfterFunc(lingerFor, c.close)
-		defer cut.Stop()
+		done := make(chan struct{})
+		cut := time.AfterFunc(lingerFor, func() { c.close(); close(done) })
+		defer func() {
+			if !cut.Stop() {
+				<-done
+			}
+		}()
 	}
 	return c.sink.Signal(s)
 }
