@@ -12,11 +12,13 @@ import (
 	"github.com/conform-dev/conform/core/plugin"
 	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/plugins/sse"
+	"github.com/conform-dev/conform/plugins/websocket"
 )
 
 // bundled are the transports that this binary serves itself: it starts itself as `conform plugin serve NAME`.
 var bundled = map[string]func() transport.Transport{
-	"sse": sse.New,
+	"sse":       sse.New,
+	"websocket": websocket.New,
 }
 
 func bundledNames() []string {
