@@ -17,8 +17,8 @@ import (
 // is not tried twice (D-32, D-44). session.MessageTooLarge is tried twice (D-37).
 var Holes = []string{"frame-too-large", session.UndecodablePayload}
 
-// Signal gives the session what a transport signalled on the connection of e.
-func Signal(s *session.Session, e session.Epoch, now session.Now, sig transport.Signal) {
+// Signal gives a loop what a transport signalled on the connection of e.
+func Signal(s Loop, e session.Epoch, now session.Now, sig transport.Signal) {
 	switch sig.Kind {
 	case transport.Open:
 		s.Up(e, now)
@@ -30,13 +30,21 @@ func Signal(s *session.Session, e session.Epoch, now session.Now, sig transport.
 		s.Mark(e, now, sig.Cursor)
 	case transport.Retry:
 		s.Retry(e, now, sig.RetryAfter)
+	case transport.Polled:
+		s.Beat(e, now)
+	case transport.WakeStated, transport.Woken, transport.CaughtUp:
+		wake(s, e, now, sig)
+	case transport.Recovering, transport.Refreshed:
+		if !polled(s, e, now, sig) {
+			s.Down(e, now, session.Down{Kind: session.Stopped, Ends: session.ProtocolError, Detail: "signal of a polling transport on a stream"})
+		}
 	default:
 		s.Down(e, now, down(sig))
 	}
 }
 
 // Document captures d into ev and offers it on the connection of e. ev shares d.JSON, which must not change any more.
-func Document(s *session.Session, e session.Epoch, now session.Now, d transport.Document, ev *event.Event) gate.Ticket {
+func Document(s Loop, e session.Epoch, now session.Now, d transport.Document, ev *event.Event) gate.Ticket {
 	d.Capture(ev)
 	return s.Data(e, now, ev)
 }

@@ -18,6 +18,10 @@ func (s *Session) connect() {
 	s.connectBy = s.now + s.p.ConnectTimeout
 	s.try = Attempt{Epoch: s.epoch, Resume: event.NoPosition, By: s.connectBy, Renew: s.renew}
 	s.renew, s.fed, s.dial = false, false, true
+	if s.p.Lane {
+		s.try.Resume, s.judged, s.last = s.lane.position(), true, event.NoSeq
+		return
+	}
 	switch s.g.State().Phase {
 	case gate.ResnapshotRequired:
 		if s.epoch > 1 {
@@ -73,6 +77,9 @@ func (s *Session) resume() (pos event.Position, why string) {
 // require tells the gate that only a replacement snapshot counts from here, of any sequence. A recovery epoch that is open
 // already is not opened twice.
 func (s *Session) require(r event.Reason, detail string) {
+	if s.p.Lane { // there is no snapshot to ask for
+		return
+	}
 	s.forgo("resnapshot-required")
 	s.spent = event.NoPosition // the next one to go on from comes of a snapshot
 	if s.opened && s.g.State().Phase == gate.ResnapshotRequired {
@@ -87,8 +94,9 @@ func (s *Session) require(r event.Reason, detail string) {
 
 // give gives the connection or the attempt up from our side.
 func (s *Session) give(why string) {
-	s.link, s.paused = LinkWaiting, false
 	s.down = Down{Detail: why}
+	s.lane.closed(s.link, &s.down)
+	s.link, s.paused = LinkWaiting, false
 	if s.dial { // the driver never heard of it
 		s.dial = false
 		return

@@ -29,6 +29,7 @@ func (s *Session) current(e Epoch) bool {
 	if s.link == LinkDialing {
 		s.link, s.upAt = LinkUp, s.now
 		s.crashes, s.denied = 0, false
+		s.lane.opened()
 		s.note(Note{Kind: Up, Epoch: e})
 	}
 	s.alive()
@@ -54,7 +55,11 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 	if !s.speaks(e) {
 		return
 	}
+	s.lane.closed(s.link, &d)
 	s.link, s.paused, s.down = LinkWaiting, false, d // it is over: nothing to hang up
+	if s.p.Lane && (d.Kind == Expired || d.Kind == Gapped || d.Kind == Flawed || d.Kind == Oversized) {
+		d.Kind = Lost // nothing is held that could be given up
+	}
 	switch d.Kind {
 	case Stopped:
 		if d.Ends == ServerStop && s.next.on { // it said that it would close this one
@@ -155,7 +160,8 @@ func (s *Session) ScopeChanged(e Epoch, now Now) {
 	if s.holds() {
 		s.require(event.AuthorizationScopeChanged, "")
 	}
-	if second || s.try.Resume.Seq.Valid() {
+	s.lane.Watermark = 0 // it was the old viewer's
+	if second || s.try.Resume != event.NoPosition {
 		s.give("authorization-scope-changed")
 		s.connect()
 	}

@@ -20,6 +20,10 @@ func (s *Session) Data(e Epoch, now Now, ev *event.Event) gate.Ticket {
 	switch {
 	case !s.current(e):
 		return 0
+	case s.p.Lane:
+		s.give("unexpected-event")
+		s.finish(Ending{Cause: ProtocolError, Detail: "an event on a wire without order"}, event.Closed)
+		return 0
 	case ev.Hole:
 		s.give(UndecodablePayload)
 		s.blocked(Down{Kind: Gapped, Reason: event.TransportGap, Hole: true, Detail: UndecodablePayload + ": " + ev.Detail})
@@ -74,7 +78,7 @@ func (s *Session) Mark(e Epoch, now Now, cursor string) {
 		}
 		return
 	}
-	if !s.current(e) {
+	if !s.current(e) || s.p.Lane {
 		return
 	}
 	if cursor != "" {

@@ -89,6 +89,23 @@ type Policy struct {
 	Arrival       bool   // offer events at once instead of as room allows (D-19)
 	SourceVersion string // of the context; compared with what the server names. Empty: learned from the first answer
 	Notes         bool   // fill Due.Notes
+
+	// Lane: the wire brings hints and no events; it has neither order nor baseline. Resume, Vouch and AtPosition then mean nothing: no
+	// snapshot is asked for, the gate is not fed, and an attempt goes on from the watermark that the client holds.
+	Lane bool
+}
+
+// The defaults for fleet wake (D-36, D-57).
+const (
+	FleetBase = 5 * time.Second
+	FleetCap  = time.Minute
+	FleetIdle = 300 * time.Second
+)
+
+// FleetPolicy is the policy of a fleet-wake session (D-57): base and floor 5 s, cap 60 s, idle 300 s, horizon 90 s. A server's hint
+// below the floor has no effect. Jitter is left for the driver to set.
+func FleetPolicy() Policy {
+	return Policy{Base: FleetBase, Cap: FleetCap, Idle: FleetIdle, Horizon: WakeHorizon, Lane: true}
 }
 
 // resolve fills in the defaults and checks the limits.

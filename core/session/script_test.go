@@ -18,18 +18,23 @@ import (
 // deadline, and what falls due is printed with its exact time; an input at a deadline comes before it, except that a retry
 // comes before the answer to it. Unless `new` says manual, consumer and store answer at once.
 //
-//	new [held=SEQ cursor=C] [refused=REASON] [resume=cursor,sequence vouch=frame|implicit|none] [source=V] [saves] [manual]
+//	new | fleet [held=SEQ cursor=C] [refused=REASON] [resume=cursor,sequence vouch=frame|implicit|none] [source=V] [saves] [manual]
 //	    [jitter=PERMILLE] [attempts=N] [pending=N] [bytes=N] [position] [arrival]
 //	run
 //	show
+//	lane
+//
+// `fleet` is `new` with the policy of fleet wake, `lane` shows what its session knows and what that means.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/script", func(t *testing.T, path string) {
 		var w *world
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
-			case "new":
+			case "new", "fleet":
 				w = newWorld(t, d)
 				return "ok\n"
+			case "lane":
+				return w.showLane()
 			case "run":
 				for line := range strings.Lines(d.Input) {
 					if line = strings.TrimSpace(line); line != "" {
@@ -59,7 +64,11 @@ type world struct {
 func newWorld(t *testing.T, d *datadriven.TestData) *world {
 	w := &world{}
 	cfg, start := gate.Config{}, gate.Start{}
-	p := session.Policy{Notes: true, Jitter: func(int) int { return 0 }}
+	p := session.Policy{}
+	if d.Cmd == "fleet" {
+		p = session.FleetPolicy()
+	}
+	p.Notes, p.Jitter = true, func(int) int { return 0 }
 	held := event.NoPosition
 	for _, a := range d.CmdArgs {
 		v := strings.Join(a.Vals, ",")
@@ -209,7 +218,9 @@ func (w *world) input(t *testing.T, name string, words []string) {
 	case "wait":
 		w.s.Wake(now)
 	default:
-		t.Fatalf("unknown input %q", name)
+		if !w.lane(t, name, a, now, e) {
+			t.Fatalf("unknown input %q", name)
+		}
 	}
 }
 
@@ -297,8 +308,11 @@ func status(n int) string {
 }
 
 func position(p event.Position) string {
-	if p == event.NoPosition {
+	switch {
+	case p == event.NoPosition:
 		return "snapshot"
+	case p.Seq == event.NoSeq:
+		return "mark " + p.Watermark
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%d/%s", p.Seq, p.Cursor), "/")
 }

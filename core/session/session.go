@@ -55,6 +55,8 @@ type Session struct {
 	pausedAt time.Duration
 	shown    Status
 
+	lane WakeObservation // without what ObserveWake adds
+
 	saving bool // a save was handed out
 	queue  backlog
 	was    gate.State
@@ -100,7 +102,7 @@ func New(g *gate.Gate, p Policy) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, offered: event.NoSeq, spent: event.NoPosition, taken: true}, nil
+	return &Session{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, offered: event.NoSeq, spent: event.NoPosition, lane: WakeObservation{LastDisconnect: NotStarted}, taken: true}, nil
 }
 
 // Open starts the first attempt. A second Open is ignored.

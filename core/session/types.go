@@ -113,4 +113,5 @@ const (
 	Forgot                            // the stored record is to go
 	Observed                          // the observation changed: Detail is fresh, unconfirmed, paused-by-consumer
 	Ended                             // Cause, Status, Reason, Detail
+	Refreshed                         // gate input: Refresh(Pos); of loops that poll
 )

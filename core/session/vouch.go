@@ -16,7 +16,7 @@ func (s *Session) Answer(e Epoch, now Now, a Answer) {
 		s.besideAnswer(a)
 		return
 	}
-	if !s.current(e) || !s.identify(a.StreamEpoch) {
+	if !s.current(e) || s.p.Lane || !s.identify(a.StreamEpoch) {
 		return
 	}
 	if a.Head.Valid() && a.Head < s.reached() {

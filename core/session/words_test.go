@@ -19,7 +19,7 @@ func arguments(t *testing.T, words []string) args {
 	for _, word := range words {
 		if k, v, ok := strings.Cut(word, "="); ok {
 			a[k] = v
-		} else if slices.Contains([]string{"fail", "merge", "closing"}, word) {
+		} else if slices.Contains([]string{"fail", "merge", "closing", "armed"}, word) {
 			a[word] = "yes"
 		}
 	}
