@@ -138,6 +138,8 @@ func (r *Recorder) noted(now session.Now, n *session.Note) {
 	switch n.Kind {
 	case session.Enqueued:
 		r.record(now, trace.Gate, trace.GateEnqueue, func(rec *trace.Record) { enqueued(rec, n) })
+	case session.Refreshed:
+		r.record(now, trace.Gate, trace.GateRefresh, func(rec *trace.Record) { place(rec, &n.Pos) })
 	case session.StateIs:
 		r.record(now, trace.Gate, trace.GateState, func(rec *trace.Record) { state(rec, n.State) })
 	default:

@@ -44,7 +44,7 @@ type Sampler struct {
 
 // After looks at s after one input, which must be every input of s, in order; due is what Take said. ctx is the resume
 // context now in force. The moments are valid until the next call; nothing follows a stop or a failure.
-func (m *Sampler) After(s *session.Session, ctx *checkpoint.Context, now session.Now, due *session.Due, in Input) []Moment {
+func (m *Sampler) After(s Loop, ctx *checkpoint.Context, now session.Now, due *session.Due, in Input) []Moment {
 	if m.over {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (m *Sampler) bind(ctx *checkpoint.Context, version string) {
 	}
 }
 
-func (m *Sampler) add(why After, s *session.Session, now session.Now, st *gate.State, ob *session.Observation) {
+func (m *Sampler) add(why After, s Loop, now session.Now, st *gate.State, ob *session.Observation) {
 	held, has := s.Held()
 	a := Moment{
 		After: why, Mono: now.Mono, state: *st, held: held, has: has, context: m.bound, ids: s.RecentIDCount(),

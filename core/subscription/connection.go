@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/conform-dev/conform/core/drive"
 	"github.com/conform-dev/conform/core/event"
@@ -16,19 +17,29 @@ type connection struct {
 	s      *Subscription
 	epoch  session.Epoch
 	cancel context.CancelFunc
-	gone   bool // guarded by s.mu: what it says does not count any more
+	over   chan struct{} // closed when the transport has returned
+	gone   bool          // guarded by s.mu: what it says does not count any more
 }
 
-// connect starts the goroutine of an attempt. It waits for the connection before it to be over, for there is one at a time
-// (P-CON-12), and for the store to have forgotten what must not come back; if that takes longer than the attempt may, the
-// session hangs it up.
+// connect starts the goroutine of an attempt. It waits for the connections before it to be over, for there is one at a time
+// (P-CON-12) but for the two of a planned hand-over (D-36), and for the store to have forgotten what must not come back; if that takes
+// longer than the attempt may, the session hangs it up.
 func (s *Subscription) connect(a session.Attempt) {
+	if !a.Beside {
+		s.drop(0)
+	}
+	var before []*connection
+	for _, c := range s.open {
+		if c.gone {
+			before = append(before, c)
+		}
+	}
 	ctx, cancel := context.WithCancel(s.base)
-	c := &connection{s: s, epoch: a.Epoch, cancel: cancel}
-	s.conn = c
+	c := &connection{s: s, epoch: a.Epoch, cancel: cancel, over: make(chan struct{})}
+	s.open = append(s.open, c)
 	forgetting := s.forgetting
 	s.running.Go(func() {
-		defer cancel()
+		defer s.closed(c)
 		if forgetting != nil {
 			select {
 			case <-forgetting:
@@ -36,22 +47,33 @@ func (s *Subscription) connect(a session.Attempt) {
 				return
 			}
 		}
-		select {
-		case s.line <- struct{}{}:
-			defer func() { <-s.line }()
-		case <-ctx.Done():
-			return
+		for _, b := range before {
+			select {
+			case <-b.over:
+			case <-ctx.Done():
+				return
+			}
 		}
 		c.run(ctx, a)
 	})
 }
 
-// drop hangs the current connection up.
-func (s *Subscription) drop() {
-	if s.conn != nil {
-		s.conn.gone = true
-		s.conn.cancel()
-		s.conn = nil
+// closed forgets a connection whose transport has returned.
+func (s *Subscription) closed(c *connection) {
+	c.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = slices.DeleteFunc(s.open, func(x *connection) bool { return x == c })
+	close(c.over)
+}
+
+// drop hangs the connection of e up; 0 stands for all of them.
+func (s *Subscription) drop(e session.Epoch) {
+	for _, c := range s.open {
+		if e == 0 || c.epoch == e {
+			c.gone = true
+			c.cancel()
+		}
 	}
 }
 
@@ -170,9 +192,6 @@ func (c *connection) Signal(sig transport.Signal) error {
 // down ends the connection: nothing that comes after it counts.
 func (c *connection) down(sig transport.Signal) {
 	c.gone = true
-	if c.s.conn == c {
-		c.s.conn = nil
-	}
 	c.say(sig)
 }
 

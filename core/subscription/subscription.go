@@ -38,12 +38,11 @@ type Subscription struct {
 
 	mu    sync.Mutex
 	room  *sync.Cond // signalled when the gate may have room, or a connection ended
-	ses   *session.Session
+	ses   drive.Loop
 	scope *checkpoint.Context // with the source version and authorization scope now in force
 	timer *time.Timer
 	armed time.Duration // when timer fires; 0 if it does not
-	conn  *connection   // the one that counts, nil between two
-	line  chan struct{} // full while a transport is open
+	open  []*connection // whose transport has not returned: one that counts, or two while one is handed over, and what is being closed
 	cause error         // of the ending, if it was an error of the caller's code or the transport
 
 	work       chan job
@@ -90,7 +89,7 @@ func Open(ctx context.Context, t transport.Transport, apply Apply, opts ...Optio
 	}
 	s := &Subscription{
 		cfg: cfg, t: t, apply: apply, start: time.Now(), base: context.WithoutCancel(ctx), scope: cfg.scope,
-		work: make(chan job, 1), line: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
+		work: make(chan job, 1), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	s.room = sync.NewCond(&s.mu)
 	if cfg.observe != nil {
@@ -103,7 +102,7 @@ func Open(ctx context.Context, t transport.Transport, apply Apply, opts ...Optio
 	if cfg.telemetry != nil {
 		s.telemetry = &telemetry{wake: make(chan struct{}, 1)}
 	}
-	if err := s.prepare(ctx, policy); err != nil {
+	if err := s.prepare(ctx, d, policy); err != nil {
 		return nil, err
 	}
 	s.launch(ctx)
@@ -111,7 +110,7 @@ func Open(ctx context.Context, t transport.Transport, apply Apply, opts ...Optio
 }
 
 // prepare loads what is stored and builds gate and session on it.
-func (s *Subscription) prepare(ctx context.Context, policy session.Policy) error {
+func (s *Subscription) prepare(ctx context.Context, d transport.Descriptor, policy session.Policy) error {
 	begin := checkpoint.Start{Pos: event.NoPosition}
 	switch {
 	case s.cfg.from != nil:
@@ -131,7 +130,7 @@ func (s *Subscription) prepare(ctx context.Context, policy session.Policy) error
 	if err != nil {
 		return fmt.Errorf("subscription: %w", err)
 	}
-	if s.ses, err = session.New(g, policy); err != nil {
+	if s.ses, err = drive.NewLoop(g, d, policy); err != nil {
 		return fmt.Errorf("subscription: %w", err)
 	}
 	if s.rec != nil {
@@ -192,8 +191,10 @@ func (s *Subscription) locked(input func(session.Now)) {
 		s.workCtx, s.workCancel = nil, nil
 	}
 	s.dispatch(&due)
-	if due.Hangup != 0 && s.conn != nil && s.conn.epoch == due.Hangup {
-		s.drop()
+	for _, e := range []session.Epoch{due.Hangup, due.HangupBeside} {
+		if e != 0 {
+			s.drop(e)
+		}
 	}
 	if due.Forget {
 		s.forget()
@@ -202,7 +203,7 @@ func (s *Subscription) locked(input func(session.Now)) {
 		s.connect(*due.Connect)
 	}
 	if due.End != nil {
-		s.drop()
+		s.drop(0)
 		s.timer.Stop()
 		close(s.over)
 	}

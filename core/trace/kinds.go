@@ -8,6 +8,7 @@ const (
 	GateApplied Kind = "applied"            // Reason consumer-failed if the consumer failed
 	GateSaved   Kind = "saved"              // Reason checkpoint-save-failed if the save failed
 	GateRequire Kind = "require-resnapshot" // Reason, Detail
+	GateRefresh Kind = "refresh"            // Seq, positions: a newer form of the held one (D-28)
 	GateFail    Kind = "fail"               // Reason
 	GateClose   Kind = "close"              // Reason
 	// Gate outputs. The oracle must agree with them.

@@ -4,7 +4,7 @@ import "slices"
 
 // byActor is which kinds an actor has. A test holds it against kinds.go.
 var byActor = map[Actor][]Kind{
-	Gate: {GateStart, GateEnqueue, GateApplied, GateSaved, GateRequire, GateFail, GateClose,
+	Gate: {GateStart, GateEnqueue, GateApplied, GateSaved, GateRequire, GateRefresh, GateFail, GateClose,
 		GateDelivery, GateApply, GateSave, GateAbort, GateState},
 	Session: {SessionConnect, SessionSignal, SessionVouched, SessionWait, SessionHangup, SessionDropped, SessionObserved,
 		SessionEnd},
@@ -24,7 +24,7 @@ func (r *Record) GateInput() bool {
 		return false
 	}
 	switch r.Kind {
-	case GateEnqueue, GateApplied, GateSaved, GateRequire, GateFail, GateClose:
+	case GateEnqueue, GateApplied, GateSaved, GateRequire, GateRefresh, GateFail, GateClose:
 		return true
 	}
 	return false
