@@ -25,6 +25,7 @@ const (
 type Client struct {
 	http.Transport
 	shown shown
+	proxy *url.URL
 }
 
 // NewClient makes the client of an attempt. It fails for certificates and for a proxy that cannot be used; the error holds no
@@ -40,6 +41,7 @@ func NewClient(a transport.Attempt) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.proxy = proxy
 	c.DisableKeepAlives = true
 	c.DisableCompression = true
 	c.MaxResponseHeaderBytes = MaxHeadBytes

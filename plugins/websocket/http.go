@@ -101,6 +101,9 @@ func (c *connection) ask(r *transport.Request) {
 		return
 	}
 	request.Header = http.Header(r.Header).Clone()
+	if request.URL.Scheme == "http" {
+		c.client.Tunnel()
+	}
 	answer, err := c.client.RoundTrip(request)
 	c.machine.Wake(c.now())
 	if err != nil {
