@@ -166,7 +166,7 @@ func (r *runner) scenario(sc *godog.ScenarioContext) {
 	sc.StepContext().Before(one.step)
 	sc.StepContext().After(one.stepped)
 	sc.After(one.end)
-	one.stage, one.broken = stage.New(r.opt.Lane, stage.Options{Seed: r.opt.Seed, Plugin: r.opt.Plugin})
+	one.stage, one.broken = stage.New(r.opt.Lane, stage.Options{Wire: r.opt.Wire, Seed: r.opt.Seed, Plugin: r.opt.Plugin})
 	steps.Bind(sc, one.stage)
 }
 

@@ -18,6 +18,7 @@ import (
 	gherkin "github.com/cucumber/gherkin/go/v42"
 
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/simulator/world"
 )
 
 //go:embed *.feature
@@ -44,7 +45,7 @@ func (s Scenario) In(lane trace.Lane, wire string) bool {
 }
 
 // wires are the wires that a tag may name.
-var wires = []string{"sse"}
+var wires = world.WireNames()
 
 // rowTag is a tag that names a ledger row.
 var rowTag = regexp.MustCompile(`^@([A-Z]+-[0-9]{3})$`)

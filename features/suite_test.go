@@ -18,12 +18,16 @@ import (
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/features"
+	"github.com/conform-dev/conform/features/stage/storeproc"
 	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/simulator/world"
 )
 
 // TestMain makes this test binary its own plugin: a process of the process lane is the real transport in a real process.
 func TestMain(m *testing.M) {
+	if storeproc.ServeArgs(os.Args[1:]) {
+		return
+	}
 	if plugin.ServeArgs(os.Args[1:], map[string]func() transport.Transport{"sse": sse.New}) {
 		return
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/conform-dev/conform/features/stage/storeproc"
 )
 
 // Exit codes (D-63). The first that applies wins.
@@ -40,7 +42,12 @@ var silent = errors.New("")
 // usage makes an error of a user's mistake: exit code 2.
 func usage(format string, args ...any) error { return status{exitUsage, fmt.Errorf(format, args...)} }
 
-func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	if storeproc.ServeArgs(os.Args[1:]) {
+		return // a scenario wanted a store that it can kill
+	}
+	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // Main runs one command and returns its exit code. Errors go to stderr as one line that says what was wrong and what to do.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,11 +20,11 @@ import (
 	"github.com/conform-dev/conform/core/store/bolt"
 	"github.com/conform-dev/conform/core/subscription"
 	"github.com/conform-dev/conform/core/transport"
-	"github.com/conform-dev/conform/plugins/sse"
 )
 
 // watchFlags are the flags of `conform watch`.
 type watchFlags struct {
+	transport  string
 	store      string
 	source     string
 	credential string
@@ -50,8 +51,8 @@ func newWatch() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch URL",
 		Short: "Follow a live stream through the gate, and resume it after a restart",
-		Long: `Follow a stream of Server-Sent Events through the delivery gate, one line per decision, and keep the accepted position in a
-file. Started again, also after a crash, it goes on from there, or says why it begins with a snapshot. It runs until
+		Long: `Follow a live source through the delivery gate, one line per decision, and keep the accepted position in a file: a stream of
+Server-Sent Events, a WebSocket (ws:// and wss://), or a collection that is polled for changes (--transport odata). Started again, also after a crash, it goes on from there, or says why it begins with a snapshot. It runs until
 Ctrl-C. docs/watch.md explains the lines.
 
 Exit code 1: the stream ended for good, for a reason that the last line names. What the rows hold is never printed, nor a
@@ -59,11 +60,12 @@ credential, nor a position; those are read from where their flags point, never f
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return watch(c, args[0], f) },
 	}
+	c.Flags().StringVar(&f.transport, "transport", "", "which bundled transport follows (default: websocket for ws:// and wss://, otherwise sse)")
 	c.Flags().StringVar(&f.store, "store", "conform-watch.db", "file for the position; several watches that run one after the other may share it")
 	c.Flags().StringVar(&f.source, "source", "incidents", "id of the source to ask for")
 	c.Flags().StringVar(&f.credential, "credential", "", "where the credential is: HEADER=env:VARIABLE or HEADER=file:PATH")
 	c.Flags().StringArrayVar(&f.headers, "header", nil, "where an extra header is, in the same form; repeatable")
-	c.Flags().StringArrayVar(&f.options, "option", nil, "NAME=VALUE of an SSE option, like idIs=eventId; repeatable")
+	c.Flags().StringArrayVar(&f.options, "option", nil, "NAME=VALUE of an option of the transport, like idIs=eventId for sse; repeatable")
 	c.Flags().StringVar(&f.files.CA, "ca", "", "file with certificates to trust instead of the system's, PEM")
 	c.Flags().StringVar(&f.files.Certificate, "cert", "", "file with a client certificate, PEM")
 	c.Flags().StringVar(&f.files.Key, "key", "", "file with its key, PEM")
@@ -75,6 +77,10 @@ credential, nor a position; those are read from where their flags point, never f
 
 func watch(c *cobra.Command, address string, f watchFlags) error {
 	shown, err := showAddress(address)
+	if err != nil {
+		return usage("%v", err)
+	}
+	follow, err := watchTransport(address, f.transport)
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -99,7 +105,7 @@ func watch(c *cobra.Command, address string, f watchFlags) error {
 		subscription.WithEndpoint(address), subscription.WithContext(scope), subscription.WithStore(kept), subscription.WithObserver(p.record),
 		subscription.WithQuery(transport.Query{SourceID: scope.SourceID, Mode: "snapshot-then-delta"}))
 	nothing := func(context.Context, *event.Event) error { return nil } // the gate's decision is what is shown
-	sub, err := subscription.Open(ctx, sse.New(), nothing, opts...)
+	sub, err := subscription.Open(ctx, follow, nothing, opts...)
 	if err != nil {
 		return usage("%v", err)
 	}
@@ -135,12 +141,31 @@ func showAddress(address string) (string, error) {
 	switch {
 	case err != nil: // its text repeats the address
 		return "", errors.New("the address is not a URL")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "", errors.New("the address is not a URL with http or https and a host")
+	case !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) || u.Host == "":
+		return "", errors.New("the address is not a URL with http, https, ws or wss and a host")
 	case u.User != nil:
 		return "", errors.New("the address holds a user: give a credential with --credential instead")
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), nil
+}
+
+// watchTransport is the transport that was named, or the one that the address speaks of.
+func watchTransport(address, name string) (transport.Transport, error) {
+	socket := strings.HasPrefix(address, "ws:") || strings.HasPrefix(address, "wss:")
+	switch {
+	case name == "" && socket:
+		name = "websocket"
+	case name == "":
+		name = "sse"
+	}
+	make, ok := bundled[name]
+	if !ok {
+		return nil, fmt.Errorf("--transport: no bundled transport is called %q; there are: %s", name, strings.Join(bundledNames(), ", "))
+	}
+	if socket && name != "websocket" {
+		return nil, fmt.Errorf("--transport: %s does not follow a WebSocket address", name)
+	}
+	return make(), nil
 }
 
 // watchScope is what positions belong to. The source version is that of the record which is stored for it, if there is

@@ -55,6 +55,7 @@ func (p *process) Lane() trace.Lane { return trace.Process }
 func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	scale(&s.Client.Base, ScaledBase)
 	scale(&s.Client.Cap, max(ScaledCap, s.Client.Base))
+	s.Wire = wireOf(p.opt.Wire)
 	p.setup = s
 	if err := p.launch(ctx); err != nil {
 		return err
@@ -72,7 +73,8 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	if p.consumer, err = newConsumer(p.book, &s); err != nil {
 		return err
 	}
-	if p.store, err = newStore(ctx, &s, p.book); err != nil {
+	p.store, err = newStore(ctx, &s, p.book)
+	if err != nil {
 		return err
 	}
 	sim := s.Simulator()
@@ -85,6 +87,17 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	// The server outlives the step: only Close ends it.
 	p.server, err = serve.Start(context.WithoutCancel(ctx), serve.Options{Simulator: sim, Observe: p.book.add})
 	return err
+}
+
+// endpoint is where the server speaks the wire of this stage.
+func (p *process) endpoint() string {
+	switch p.setup.Wire {
+	case "websocket":
+		return p.server.WebSocketURL()
+	case "odata":
+		return p.server.ODataURL()
+	}
+	return p.server.URL()
 }
 
 func scale(value *int, to int) {
@@ -102,6 +115,11 @@ func (p *process) Follow(ctx context.Context) (err error) {
 	}
 	if p.missing {
 		return nil // there is nothing that could be opened
+	}
+	if p.store.file != nil {
+		if err := p.store.file.proc.Start(); err != nil {
+			return err
+		}
 	}
 	p.client, err = subscription.Open(context.WithoutCancel(ctx), p.transport(), p.consumer.apply, p.options()...)
 	if r, ok := world.Refusal(err); ok {
@@ -122,7 +140,7 @@ func (p *process) transport() transport.Transport {
 func (p *process) options() []subscription.Option {
 	c := &p.setup.Client
 	o := []subscription.Option{
-		subscription.WithEndpoint(p.server.URL()),
+		subscription.WithEndpoint(p.endpoint()),
 		subscription.WithQuery(c.Query()),
 		subscription.WithTransportOptions(c.Options),
 		subscription.WithContext(p.setup.Context()),
@@ -304,6 +322,9 @@ func (p *process) Close() error {
 	}
 	if p.elsewhere != nil {
 		errs = append(errs, p.elsewhere.Close())
+	}
+	if p.store != nil {
+		errs = append(errs, p.store.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -52,6 +52,10 @@ type Stage interface {
 	// KillPlugin kills the transport's process and waits until it is gone. Only the process lane has one.
 	KillPlugin(ctx context.Context) error
 
+	// KillStore kills the process that holds the store, waits until it is gone and measures what it left on disk. The next Follow
+	// starts another one. Only the process lane has one, with a file store.
+	KillStore(ctx context.Context) error
+
 	// Advance lets d pass. Only for exact lanes.
 	Advance(ctx context.Context, d time.Duration) error
 	// Silence lets time pass until d after the last sign of life that reached the client. Only for exact lanes.
@@ -80,6 +84,7 @@ type Condition func(*View) bool
 
 // Options are what a stage needs beside the scenario.
 type Options struct {
+	Wire   string       // between server and client: one of world.WireNames
 	Seed   uint64       // of the schedule
 	Plugin host.Command // how the transport's process is started; process lane
 }
@@ -93,4 +98,12 @@ func New(lane trace.Lane, o Options) (Stage, error) {
 		return newProcess(o), nil
 	}
 	return nil, fmt.Errorf("no stage for the lane %q", lane)
+}
+
+// wireOf is a wire as a set-up names it: the default one is not named.
+func wireOf(name string) string {
+	if name == world.DefaultWire {
+		return ""
+	}
+	return name
 }

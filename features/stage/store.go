@@ -12,43 +12,61 @@ import (
 	"github.com/conform-dev/conform/core/trace"
 )
 
-// store is the shipped memory store, and fails where it was told to.
+// store is a shipped store, and fails where it was told to.
 type store struct {
 	keep.Store
+	file    *file // of a store in a file; nil for one in memory
 	mu      sync.Mutex
 	foreign *checkpoint.Checkpoint // handed over without a look
 	fails   map[event.Seq]bool
 }
 
 func newStore(ctx context.Context, s *Setup, b *book) (*store, error) {
-	under, err := shipped(s, b)
-	if err != nil {
-		return nil, err
+	out := &store{fails: map[event.Seq]bool{}}
+	var err error
+	switch {
+	case s.File:
+		if out.file, err = newFile(ctx, s, b); err == nil {
+			out.Store = out.file.proc
+		}
+	case s.Broken:
+		out.Store, err = keep.Keep(broken{}, config(b))
+	default:
+		out.Store, err = memory.New(config(b))
 	}
-	var foreign *checkpoint.Checkpoint
-	if c := s.Checkpoint(); c != nil {
-		c.SavedAt = time.Now().UnixMilli() - s.StoredAge()
-		if err := under.Save(ctx, *c); err != nil {
+	if err != nil || s.File {
+		return out, err
+	}
+	if c := storedNow(s); c != nil {
+		if err := out.Store.Save(ctx, *c); err != nil {
 			return nil, err
 		}
-		if s.Stored.Foreign() {
-			foreign = c
+		if s.Foreign() {
+			out.foreign = c
 		}
 	}
-	return &store{Store: under, foreign: foreign, fails: map[event.Seq]bool{}}, nil
+	return out, nil
 }
 
-// shipped is the shipped memory store, or its rules over a storage that fails. What it reports is written down.
-func shipped(s *Setup, b *book) (keep.Store, error) {
-	config := keep.Config{OnDiagnostic: func(d keep.Diagnostic) {
-		r := trace.New(trace.Store, trace.StoreReport)
-		r.Status, r.Reason = string(d.Operation), string(d.Reason)
-		b.add(r)
-	}}
-	if s.Broken {
-		return keep.Keep(broken{}, config)
+// storedNow is the record that the store holds at the start, by this machine's clock.
+func storedNow(s *Setup) *checkpoint.Checkpoint {
+	c := s.Checkpoint()
+	if c != nil {
+		c.SavedAt = time.Now().UnixMilli() - s.StoredAge()
 	}
-	return memory.New(config)
+	return c
+}
+
+// config writes down what a store reports.
+func config(b *book) keep.Config {
+	return keep.Config{OnDiagnostic: func(d keep.Diagnostic) { b.reported(string(d.Operation), string(d.Reason)) }}
+}
+
+// reported writes down what a store could not do.
+func (b *book) reported(operation, reason string) {
+	r := trace.New(trace.Store, trace.StoreReport)
+	r.Status, r.Reason = operation, reason
+	b.add(r)
 }
 
 // broken is a storage below a store that can neither read nor write, as a full or removed disk.
@@ -92,4 +110,12 @@ func (s *store) fail(seq event.Seq) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails[seq] = true
+}
+
+// Close ends the process of a store in a file, and removes the file.
+func (s *store) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
 }

@@ -18,20 +18,22 @@ const VirtualPatience = 15 * time.Minute
 
 // virtual is the stage of the virtual lane.
 type virtual struct {
+	wire  string
 	seed  uint64
 	world *world.World
 	view  *View
 	early []trace.Record // steps before Serve
 }
 
-func newVirtual(o Options) *virtual { return &virtual{seed: o.Seed, view: NewView()} }
+func newVirtual(o Options) *virtual { return &virtual{wire: o.Wire, seed: o.Seed, view: NewView()} }
 
 func (v *virtual) Lane() trace.Lane { return trace.Virtual }
 
 func (v *virtual) Serve(_ context.Context, s Setup) (err error) {
-	if s.Broken || s.Stored != nil && s.Stored.Age != 0 {
+	if s.Broken || s.File || s.Stored != nil && s.Stored.Age != 0 {
 		return fmt.Errorf("store: %w: the shipped store runs in the process lane", ErrLane)
 	}
+	s.Wire = wireOf(v.wire)
 	v.world, err = world.New(s, world.Draw(v.seed), v.view.Add)
 	if err != nil {
 		return err
@@ -108,6 +110,10 @@ func (v *virtual) Unblock(ctx context.Context) error {
 
 func (v *virtual) KillPlugin(context.Context) error {
 	return fmt.Errorf("kill the plugin: %w: the transport runs in the world itself", ErrLane)
+}
+
+func (v *virtual) KillStore(context.Context) error {
+	return fmt.Errorf("kill the store: %w: it lives in the world itself", ErrLane)
 }
 
 func (v *virtual) Advance(_ context.Context, d time.Duration) error {

@@ -49,12 +49,14 @@ func (p *play) given() []phrase {
 			}
 			return err
 		}},
-		{`a stored position at (\d+)(?: of (an older stream|another source|another query|another schema|another viewer|an hour ago|tomorrow))?`, func(at, of string) error {
+		{`a stored position at (\d+)(?: of (an older stream|another source|another query|another schema|another viewer|another format|a damaged record|an hour ago|tomorrow))?`, func(at, of string) error {
 			seq, err := number(at)
 			s := &world.Stored{Seq: seq}
 			switch other, _ := strings.CutPrefix(of, "another "); of {
 			case "an older stream":
 				s.Version = world.Version - 1
+			case "another format", "a damaged record":
+				s.Damage = of
 			case "an hour ago":
 				s.Age = time.Hour.Milliseconds()
 			case "tomorrow":

@@ -68,7 +68,7 @@ func (p *play) then() []phrase {
 			return p.expect(trace.ExpectPersisted, "value", value)
 		}},
 		{`the plugin was started (\d+) times?`, func(n string) error { return p.expect(trace.ExpectPluginStarts, "count", n) }},
-		{`the plugin's "([^"]+)" is "([^"]*)"`, func(name, value string) error {
+		{`the (?:plugin|store)'s "([^"]+)" is "([^"]*)"`, func(name, value string) error {
 			return p.stage.Expect(trace.ExpectMeasured, map[string]string{"name": name, "equals": value})
 		}},
 		{`the fault ([a-z-]+) has struck(?: (\d+) times)?`, func(name, n string) error {

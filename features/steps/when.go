@@ -33,7 +33,13 @@ func (p *play) when() []phrase {
 			return p.onNumber(plan)(ctx, at)
 		}},
 		{`the consumer goes on`, p.on(func(ctx context.Context) error { return p.stage.Unblock(ctx) })},
-		{`the plugin process is killed`, p.on(func(ctx context.Context) error { return p.stage.KillPlugin(ctx) })},
+		{`the (plugin process|process that holds the store) is killed`, func(ctx context.Context, what string) error {
+			kill := p.stage.KillPlugin
+			if what != "plugin process" {
+				kill = p.stage.KillStore
+			}
+			return p.on(kill)(ctx)
+		}},
 		{`([\d,]+) ms pass( since the last sign of life)?`, func(ctx context.Context, ms, since string) error {
 			pass := p.stage.Advance
 			if since != "" {

@@ -117,6 +117,7 @@ var ThirdParty = []struct{ Room, Import, Why string }{
 	{"core/report", "github.com/santhosh-tekuri/jsonschema/v6", "an envelope is checked against its shipped schema"},
 	{"features", "github.com/cucumber/godog", "runs the feature files"},
 	{"features", "github.com/cucumber/gherkin/go", "lists the scenarios without running them"},
+	{"features", "go.etcd.io/bbolt", "a record that another program wrote is made behind the back of the store"},
 	{"simulator", "go.yaml.in/yaml/v3", "fault schedules are YAML"},
 	{"simulator/serve", "golang.org/x/sys/unix", "the length of the send queue, before a reset throws it away"},
 	{"cmd", "github.com/spf13/cobra", "commands and flags"},

@@ -13,10 +13,10 @@ var errBaseline = errors.New("a stored position must be that of the feed's first
 
 // Rows is what the consumer holds before the client starts: nothing, or, if a position is stored that still counts, the rows
 // that belong to it.
-// They are asked for as any client would, from a simulator of its own.
+// They are asked for as any client would, from a simulator of its own, over SSE: every wire serves the same rows.
 func (s *Setup) Rows() (*simulator.Rows, error) {
 	rows := simulator.NewRows(Source)
-	if s.Stored == nil || s.Stored.Other != "" || s.Stored.Age != 0 || s.Stored.Version != 0 && s.Stored.Version != Version {
+	if s.Stored == nil || s.Stored.Other != "" || s.Stored.Age != 0 || s.Stored.Damage != "" || s.Stored.Version != 0 && s.Stored.Version != Version {
 		return rows, nil
 	}
 	if s.Stored.Seq != event.Seq(s.Records) {
@@ -29,7 +29,7 @@ func (s *Setup) Rows() (*simulator.Rows, error) {
 		return nil, err
 	}
 	m := sse.NewMachine()
-	m.Start(transport.Attempt{Epoch: 1, Endpoint: origin + path, Query: s.Client.Query(), Resume: event.NoPosition})
+	m.Start(transport.Attempt{Epoch: 1, Endpoint: origin + wires[0].path, Query: s.Client.Query(), Resume: event.NoPosition})
 	asked, _ := m.Take()
 	if asked.Request == nil {
 		return nil, errBaseline

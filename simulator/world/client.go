@@ -2,7 +2,7 @@ package world
 
 import (
 	"errors"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/conform-dev/conform/core/checkpoint"
@@ -10,29 +10,21 @@ import (
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/gate"
 	"github.com/conform-dev/conform/core/session"
-	"github.com/conform-dev/conform/core/transport"
-	"github.com/conform-dev/conform/plugins/sse"
 )
 
 // origin is where a virtual server is; nothing ever resolves it.
 const origin = "http://simulator.invalid"
 
-// path is where the stream is.
-const path = "/stream"
-
-// client is one subscription: gate and session, the transport's machine, and the driver of both in virtual time.
+// client is one subscription: gate and loop, the transport's machine, and the driver of all of them in virtual time.
 type client struct {
-	w       *World
-	s       *session.Session
-	rec     *drive.Recorder
-	ctx     checkpoint.Context
-	machine *sse.Machine
-	epoch   session.Epoch // of the machine's connection
-	link    *link         // nil when there is none
-	wakeAt  time.Duration
-	over    bool
-	reading bool
-	closing bool
+	w      *World
+	wire   Wire
+	s      drive.Loop
+	rec    *drive.Recorder
+	ctx    checkpoint.Context
+	lines  []*line // the connection that counts; before it, while one is handed over, the old one (D-36)
+	wakeAt time.Duration
+	over   bool
 }
 
 // open starts a client.
@@ -40,11 +32,15 @@ func (w *World) open() error {
 	if w.Running() {
 		return errors.New("the client is running")
 	}
-	d := w.setup.Client.Claimed(sse.Describe())
+	wire, err := WireOf(w.setup.Wire)
+	if err != nil {
+		return err
+	}
+	d := w.setup.Client.Claimed(wire.Describe())
 	if err := d.CheckOptions(w.setup.Client.Options); err != nil {
 		return w.refused(err)
 	}
-	c := &client{w: w, machine: sse.NewMachine()}
+	c := &client{w: w, wire: wire}
 	c.rec = drive.NewRecorder(w.record)
 	c.ctx = w.setup.Context()
 	var answer checkpoint.Answer
@@ -61,7 +57,7 @@ func (w *World) open() error {
 	if policy, err = drive.Policy(d, policy, !w.setup.NoStore); err != nil {
 		return w.refused(err)
 	}
-	if c.s, err = session.New(g, policy); err != nil {
+	if c.s, err = drive.NewLoop(g, d, policy); err != nil {
 		return err
 	}
 	w.client = c
@@ -108,8 +104,10 @@ func (c *client) drain() {
 		case d.Save != nil:
 			c.w.save(c, *d.Save)
 		}
-		if d.Hangup != 0 {
-			c.hangup(d.Hangup)
+		for _, e := range []session.Epoch{d.Hangup, d.HangupBeside} {
+			if e != 0 {
+				c.hangup(e)
+			}
 		}
 		if d.Forget {
 			c.w.store.forget()
@@ -119,6 +117,7 @@ func (c *client) drain() {
 			again = true
 		}
 		if d.End != nil {
+			c.hangupAll()
 			c.over = true
 		}
 	}
@@ -151,17 +150,36 @@ func (c *client) wake() {
 	c.read()
 }
 
-func (c *client) hangup(e session.Epoch) {
-	if c.link != nil && c.epoch == e {
-		c.link.hangup()
-		c.link = nil
+// read lets every connection go on: the gate may have room again.
+func (c *client) read() {
+	for _, l := range c.lines {
+		l.read()
 	}
 }
 
-// connect starts the transport's machine for one attempt; false if the session has to be asked again: the credential allows to see something else.
+// hangup lets go of the connection of e.
+func (c *client) hangup(e session.Epoch) {
+	c.lines = slices.DeleteFunc(slices.Clone(c.lines), func(l *line) bool {
+		if l.epoch == e {
+			l.drop()
+		}
+		return l.over
+	})
+}
+
+// hangupAll lets go of every connection.
+func (c *client) hangupAll() {
+	for _, l := range c.lines {
+		l.drop()
+	}
+	c.lines = nil
+}
+
+// connect starts an attempt; false if the session has to be asked again: the credential allows to see something else.
 func (c *client) connect(a session.Attempt) bool {
-	c.hangup(c.epoch)
-	c.epoch = a.Epoch
+	if !a.Beside {
+		c.hangupAll()
+	}
 	if a.Renew {
 		c.w.renewals++
 		if scope := c.w.setup.Client.Renewed; scope != "" && scope != c.ctx.AuthorizationScopeFingerprint {
@@ -172,87 +190,8 @@ func (c *client) connect(a session.Attempt) bool {
 			}
 		}
 	}
-	c.machine.Start(transport.Attempt{
-		Epoch: uint32(a.Epoch), Endpoint: origin + path, Resume: a.Resume, Options: c.w.setup.Client.Options,
-		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: CredentialAfter(c.w.renewals),
-	})
-	c.w.in(0, c.read)
+	c.lines = append(slices.Clone(c.lines), c.start(a))
 	return true
-}
-
-// read moves bytes from the connection through the machine into the session, as long as the gate has room (D-19).
-func (c *client) read() {
-	if c.reading {
-		return
-	}
-	c.reading = true
-	defer func() { c.reading = false }()
-	for epoch := c.epoch; c.epoch == epoch && !c.over; {
-		if c.s.Room() <= 0 {
-			return
-		}
-		if out, ok := c.machine.Take(); ok {
-			if c.take(epoch, out) {
-				c.drain()
-			}
-			continue
-		}
-		l := c.link
-		switch {
-		case l == nil:
-			return
-		case len(l.inbox) > 0:
-			n := min(c.w.reads.take(len(l.inbox)), len(l.inbox))
-			c.machine.Bytes(l.inbox[:n:n])
-			l.inbox = l.inbox[n:]
-			l.fly()
-		case len(l.ends) > 0:
-			give := l.ends[0]
-			l.ends = l.ends[1:]
-			give(c.machine)
-		default:
-			return
-		}
-	}
-}
-
-// take handles one output of the machine. It answers whether the session was told something.
-func (c *client) take(epoch session.Epoch, out transport.Output) bool {
-	now := c.w.clock()
-	switch {
-	case out.Request != nil:
-		if c.link != nil { // a redirect: the old connection is done
-			c.link.hangup()
-		}
-		if !strings.HasPrefix(out.Request.URL, origin+"/") {
-			c.w.crossed()
-			c.link = c.w.nowhere(c)
-			return false
-		}
-		c.link = c.w.dial(c, *out.Request, target(out.Request.URL))
-		return false
-	case out.Document != nil:
-		d := *out.Document
-		d.JSON = append([]byte(nil), d.JSON...) // the gate keeps it, the machine does not
-		var ev event.Event
-		drive.Document(c.s, epoch, now, d, &ev)
-	case out.Signal != nil:
-		c.rec.Signal(now, epoch, *out.Signal)
-		drive.Signal(c.s, epoch, now, *out.Signal)
-		if out.Signal.Kind.Final() && c.link != nil {
-			c.link.hangup()
-			c.link = nil
-		}
-	}
-	return true
-}
-
-// target is path and query of an absolute URL of this world.
-func target(url string) string {
-	if len(url) > len(origin) && url[:len(origin)] == origin {
-		return url[len(origin):]
-	}
-	return url
 }
 
 // close ends the client as its application would.

@@ -37,7 +37,7 @@ func (w *World) crossed() {
 }
 
 // nowhere is a connection to an address where nobody answers.
-func (w *World) nowhere(c *client) *link {
+func (w *World) nowhere(c *line) *link {
 	w.conns++
 	l := &link{w: w, conn: w.conns, owner: c}
 	w.in(micros(w.dials.take(0)), func() {

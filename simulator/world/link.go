@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/conform-dev/conform/core/transport"
-	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/simulator"
 )
 
@@ -13,25 +12,28 @@ import (
 // holds on loopback for a client that does not read.
 const LinkBytes = 64 << 10
 
-// link is one connection: the way from the server to the client. The other way carries one request and needs no bytes.
+// link is one connection. The way from the server to the client has a size; the other one carries one request, and behind an
+// upgrade what the machine says now and then.
 type link struct {
 	w     *World
 	conn  simulator.Conn
-	owner *client // whose connection it is; nil when the client let go of it
+	owner *line // whose connection it is; nil when the client let go of it
 
 	owed   []simulator.Output // what the server sent and the network has no room for
 	flying int                // bytes on their way
 	inbox  []byte             // bytes that arrived and were not read
 	ends   []func(transport.Machine)
+	heard  time.Duration // arrival of the last thing that the client said
 	landed time.Duration // arrival of the last thing sent: a link keeps the order
 }
 
 // dial opens a connection for c and sends its request.
-func (w *World) dial(c *client, r transport.Request, target string) *link {
+func (w *World) dial(c *line, r transport.Request, target string) *link {
 	w.conns++
 	l := &link{w: w, conn: w.conns, owner: c}
 	w.links = append(w.links, l)
-	w.in(micros(w.dials.take(0)), func() {
+	l.heard = w.now + micros(w.dials.take(0))
+	w.in(l.heard-w.now, func() {
 		if l.owner == nil {
 			return
 		}
@@ -47,7 +49,7 @@ func (w *World) dial(c *client, r transport.Request, target string) *link {
 
 // refuse is what a client sees of a server that is not there.
 func (l *link) refuse() {
-	l.arrive(func() { l.end(func(m transport.Machine) { m.End(sse.AbnormalEnd) }) })
+	l.arrive(func() { l.end(func(m transport.Machine) { m.End(errAbnormal) }) })
 }
 
 // arrive plans something at the client's end, behind everything that is on its way already.
@@ -89,7 +91,7 @@ func (l *link) fly() {
 		case out.Close != nil:
 			var err error
 			if out.Close.Kind != simulator.EOF {
-				err = sse.AbnormalEnd
+				err = errAbnormal
 			}
 			l.arrive(func() { l.end(func(m transport.Machine) { m.End(err) }) })
 			l.gone()
@@ -106,6 +108,19 @@ func (l *link) fly() {
 			l.w.serve()
 		}
 	}
+}
+
+// say carries bytes of the client to the server, in order. What is on its way when the client lets go still arrives.
+func (l *link) say(b []byte) {
+	w := l.w
+	b = append([]byte(nil), b...)
+	l.heard = max(l.heard, w.now+micros(w.dials.take(0)))
+	w.in(l.heard-w.now, func() {
+		if w.linkOf(l.conn) == l {
+			w.sim.Received(w.simClock(), l.conn, b)
+			w.serve()
+		}
+	})
 }
 
 func (l *link) sign() { l.w.lastSign = l.w.now }
@@ -128,7 +143,8 @@ func (l *link) hangup() {
 	}
 	l.owner = nil
 	w := l.w
-	w.in(micros(w.dials.take(0)), func() {
+	l.heard = max(l.heard, w.now+micros(w.dials.take(0)))
+	w.in(l.heard-w.now, func() {
 		if w.linkOf(l.conn) == l {
 			l.gone()
 			w.sim.Gone(w.simClock(), l.conn)

@@ -20,6 +20,7 @@ import (
 // Setup is what a scenario says about the world before the client is there: the feed, the faults, and the client's settings.
 // It is data, and means the same in every lane. Zero values mean the defaults.
 type Setup struct {
+	Wire      string       `json:"wire,omitempty"`      // one of WireNames; empty is DefaultWire
 	Records   int          `json:"records"`             // rows in the feed, and its head: it is as if each had been one change
 	Retention int          `json:"retention,omitempty"` // changes the server keeps
 	Changes   string       `json:"changes,omitempty"`   // what a publish makes up: upsert, delete, delta, mixed
@@ -30,6 +31,9 @@ type Setup struct {
 	Stored    *Stored      `json:"stored,omitempty"` // what the store holds at the start
 	NoStore   bool         `json:"noStore,omitempty"`
 	Broken    bool         `json:"broken,omitempty"`  // nothing can be written below the shipped store
+	File      bool         `json:"file,omitempty"`    // the shipped file store, held by a process of its own; process lane
+	Limit     int          `json:"limit,omitempty"`   // scopes that the store keeps, with File
+	Others    int          `json:"others,omitempty"`  // records of other sources that it holds at the start, with File
 	Plugin    string       `json:"plugin,omitempty"`  // what is wrong with the transport's program: one of Programs; process lane
 	Checked   bool         `json:"checked,omitempty"` // the server checks credentials: it takes that of CredentialAfter(0), then (1)
 	Client    ClientConfig `json:"client"`
@@ -41,13 +45,21 @@ type Stored struct {
 	Version int       `json:"version,omitempty"` // source version of the feed that it came from; 0 means the feed's own
 	Other   string    `json:"other,omitempty"`   // what it belongs to is another one: source, query, schema, viewer
 	Age     int64     `json:"age,omitempty"`     // in milliseconds; 0 means a minute, below 0 it is from the future
+	Damage  string    `json:"damage,omitempty"`  // what happened to the record on disk: one of Damages
 }
 
 // Foreign says whether no shipped store would find the record for this subscription: only a store of somebody's own that
-// does not look at what a record belongs to hands it over.
-func (s *Stored) Foreign() bool {
+// does not look at what a record belongs to hands it over. The file store is asked itself.
+func (s *Setup) Foreign() bool {
+	return !s.File && s.Stored.foreign()
+}
+
+func (s *Stored) foreign() bool {
 	return s != nil && (s.Other == "source" || s.Other == "query" || s.Other == "viewer")
 }
+
+// Damages are what can have happened to a record on disk.
+var Damages = []string{"another format", "a damaged record"}
 
 // ClientConfig are the settings of the client. Times are in milliseconds; 0 means the default of the lane.
 type ClientConfig struct {
@@ -104,6 +116,8 @@ var numbers = []setting{
 	{"attempts", func(s *Setup) *int { return &s.Client.Attempts }},
 	{"retry hint", func(s *Setup) *int { return &s.RetryHint }},
 	{"retention", func(s *Setup) *int { return &s.Retention }},
+	{"store limit", func(s *Setup) *int { return &s.Limit }},
+	{"other scopes", func(s *Setup) *int { return &s.Others }},
 }
 
 // Set changes one setting by its name in feature files; a time is in milliseconds. A name with "option " in front is an
@@ -130,10 +144,10 @@ func (s *Setup) Set(name, value string) error {
 		}
 		s.Client.Arrival = value == "arrival"
 	case "store":
-		if value != "none" && value != "broken" {
-			return fmt.Errorf("store: %q is neither none nor broken", value)
+		if value != "none" && value != "broken" && value != "file" {
+			return fmt.Errorf("store: %q is none of none, broken, file", value)
 		}
-		s.NoStore, s.Broken = value == "none", value == "broken"
+		s.NoStore, s.Broken, s.File = value == "none", value == "broken", value == "file"
 	case "credentials":
 		if value != "checked" {
 			return fmt.Errorf("credentials: %q is not checked", value)
@@ -285,8 +299,11 @@ func (s *Setup) Checkpoint() *checkpoint.Checkpoint {
 	if s.Stored == nil {
 		return nil
 	}
-	pos := event.NoPosition
-	pos.Seq, pos.Cursor = s.Stored.Seq, Cursor(s.known(), s.Stored.Seq)
+	w, err := WireOf(s.Wire)
+	if err != nil {
+		return nil // no world can be made of it
+	}
+	pos := w.position(s.known(), s.Stored.Seq)
 	return &checkpoint.Checkpoint{Context: s.storedContext(), Resume: pos, SavedAt: Epoch - s.StoredAge()}
 }
 
@@ -315,8 +332,3 @@ func (c *ClientConfig) Query() transport.Query {
 
 // StreamEpoch is the stream epoch that the simulator names for a source version (D-41).
 func StreamEpoch(version int) string { return Source + "-v" + strconv.Itoa(version) }
-
-// Cursor is the position that the simulator gives out for seq in a source version: a stored record holds it.
-func Cursor(version int, seq event.Seq) string {
-	return "c-" + strconv.Itoa(version) + "-" + strconv.FormatInt(int64(seq), 10)
-}

@@ -17,7 +17,7 @@ type store struct {
 func (s *store) init(setup *Setup) {
 	s.fails = map[event.Seq]bool{}
 	s.kept = setup.Checkpoint()
-	s.foreign = setup.Stored.Foreign()
+	s.foreign = setup.Foreign()
 }
 
 func (s *store) load(want checkpoint.Context) checkpoint.Answer {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/conform-dev/conform/core/session"
 	"github.com/conform-dev/conform/core/trace"
-	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/simulator"
 )
 
@@ -66,8 +65,12 @@ func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
 		return nil, err
 	}
 	w.store.init(&w.setup)
+	wire, err := WireOf(setup.Wire)
+	if err != nil {
+		return nil, err
+	}
 	r := trace.New(trace.Stage, trace.StageSetup)
-	r.Args = setup.Args(setup.Client.Claimed(sse.Describe()))
+	r.Args = setup.Args(setup.Client.Claimed(wire.Describe()))
 	w.record(r)
 	if setup.LeadsAway() {
 		w.record(CrossedRecord(0))

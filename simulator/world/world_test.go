@@ -198,7 +198,7 @@ func TestStoredCursor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := Cursor(Version, 5), sim.Cursor(5); got != want {
+	if got, want := simulator.Position(simulator.SSE, Version, 5), sim.Cursor(5); got != want {
 		t.Errorf("cursor %q, the simulator's is %q", got, want)
 	}
 	if got, want := StreamEpoch(Version), sim.State().Epoch; got != want {

@@ -1,0 +1,190 @@
+package world
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"github.com/conform-dev/conform/core/drive"
+	"github.com/conform-dev/conform/core/event"
+	"github.com/conform-dev/conform/core/session"
+	"github.com/conform-dev/conform/core/transport"
+)
+
+// line is one attempt of a client: the transport's machine on its connection, or on one connection after the other.
+type line struct {
+	c       *client
+	epoch   session.Epoch
+	machine transport.Machine
+	clocked transport.Clocked // the same machine, if it acts as time passes
+	link    *link             // nil when there is none
+	wakeAt  time.Duration
+	reading bool
+	over    bool
+}
+
+// start begins an attempt.
+func (c *client) start(a session.Attempt) *line {
+	l := &line{c: c, epoch: a.Epoch, machine: c.wire.Machine()}
+	l.clocked, _ = l.machine.(transport.Clocked)
+	l.tell()
+	l.machine.Start(transport.Attempt{
+		Epoch: uint32(a.Epoch), Endpoint: origin + c.wire.path, Resume: a.Resume, Options: c.w.setup.Client.Options,
+		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: CredentialAfter(c.w.renewals), Draw: c.w.draw(a.Epoch),
+	})
+	c.w.in(0, l.read)
+	return l
+}
+
+// draw is a machine's chance: a function of the schedule and of the connection's number.
+func (w *World) draw(e session.Epoch) [32]byte {
+	var b []byte
+	for _, n := range w.draws.Jitter {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+	}
+	return sha256.Sum256(binary.BigEndian.AppendUint32(b, uint32(e)))
+}
+
+// tell gives the machine the time before any other input.
+func (l *line) tell() {
+	if l.clocked != nil {
+		l.clocked.Wake(l.c.w.now)
+	}
+}
+
+// drop lets go of the connection; the machine may take its leave first.
+func (l *line) drop() {
+	if l.over {
+		return
+	}
+	l.over = true
+	if m, ok := l.machine.(transport.Leaver); ok && l.link != nil {
+		l.tell()
+		m.Leave()
+		for out, more := m.Take(); more; out, more = m.Take() {
+			if len(out.Send) > 0 {
+				l.link.say(out.Send)
+			}
+		}
+	}
+	l.hangup()
+}
+
+func (l *line) hangup() {
+	if l.link != nil {
+		l.link.hangup()
+		l.link = nil
+	}
+}
+
+// read moves bytes from the connection through the machine into the session, as long as the gate has room (D-19).
+func (l *line) read() {
+	if l.reading {
+		return
+	}
+	l.reading = true
+	defer func() { l.reading = false }()
+	for !l.over && !l.c.over {
+		if l.c.s.Room() <= 0 {
+			break
+		}
+		if out, ok := l.machine.Take(); ok {
+			if l.take(out) {
+				l.c.drain()
+			}
+			continue
+		}
+		if !l.feed() {
+			break
+		}
+	}
+	l.arm()
+}
+
+// feed gives the machine the next thing that arrived; false if nothing has.
+func (l *line) feed() bool {
+	k := l.link
+	switch {
+	case k == nil:
+		return false
+	case len(k.inbox) > 0:
+		n := min(l.c.w.reads.take(len(k.inbox)), len(k.inbox))
+		l.tell()
+		l.machine.Bytes(k.inbox[:n:n])
+		k.inbox = k.inbox[n:]
+		k.fly()
+	case len(k.ends) > 0:
+		give := k.ends[0]
+		k.ends = k.ends[1:]
+		l.tell()
+		give(l.machine)
+	default:
+		return false
+	}
+	return true
+}
+
+// arm plans a wake for the machine's own deadline.
+func (l *line) arm() {
+	if l.clocked == nil || l.over || l.c.over {
+		return
+	}
+	at, ok := l.clocked.Deadline()
+	if !ok || l.wakeAt > l.c.w.now && l.wakeAt <= at {
+		return
+	}
+	at = max(at, l.c.w.now)
+	l.wakeAt = at
+	l.c.w.in(at-l.c.w.now, func() {
+		if l.wakeAt == at {
+			l.wakeAt = 0
+		}
+		if !l.over {
+			l.tell()
+			l.read()
+		}
+	})
+}
+
+// take handles one output of the machine. It answers whether the session was told something.
+func (l *line) take(out transport.Output) bool {
+	now := l.c.w.clock()
+	switch {
+	case out.Request != nil:
+		l.hangup() // of a redirect, or of a request that was answered
+		if !strings.HasPrefix(out.Request.URL, origin+"/") {
+			l.c.w.crossed()
+			l.link = l.c.w.nowhere(l)
+			return false
+		}
+		l.link = l.c.w.dial(l, *out.Request, target(out.Request.URL))
+		return false
+	case len(out.Send) > 0:
+		if l.link != nil {
+			l.link.say(out.Send)
+		}
+		return false
+	case out.Document != nil:
+		d := *out.Document
+		d.JSON = append([]byte(nil), d.JSON...) // the gate keeps it, the machine does not
+		var ev event.Event
+		drive.Document(l.c.s, l.epoch, now, d, &ev)
+	case out.Signal != nil:
+		l.c.rec.Signal(now, l.epoch, *out.Signal)
+		drive.Signal(l.c.s, l.epoch, now, *out.Signal)
+		if out.Signal.Kind.Final() {
+			l.over = true
+			l.hangup()
+		}
+	}
+	return true
+}
+
+// target is path and query of an absolute URL of this world.
+func target(url string) string {
+	if len(url) > len(origin) && url[:len(origin)] == origin {
+		return url[len(origin):]
+	}
+	return url
+}
