@@ -143,6 +143,9 @@ func BenchmarkReceive(b *testing.B) {
 
 // TestReceiveRatio: twice the peer's rate is wanted. Both share what else the machine does, and the margin is several times that.
 func TestReceiveRatio(t *testing.T) {
+	if raceOn {
+		t.Skip("the race detector measures itself")
+	}
 	const wanted = 2
 	our, peer := rates(t, 20_000, 5)
 	t.Logf("%.1f million messages a second, %.1f times the peer's rate; wanted %d", our/1e6, our/peer, wanted)
