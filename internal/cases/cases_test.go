@@ -148,7 +148,7 @@ func TestLabelsSpeakOurWords(t *testing.T) {
 	for c := session.NotEnded + 1; c <= session.PluginCrashed; c++ {
 		endings[c.String()] = true
 	}
-	details := append([]string{"head-behind-position", "cross-origin-redirect", "connection-reset", web.AbnormalEnd.Error(), checkpoint.DetailExpired, checkpoint.DetailTime, checkpoint.DetailFormat}, drive.Holes...)
+	details := append([]string{"head-behind-position", session.MessageTooLarge, "cross-origin-redirect", "connection-reset", web.AbnormalEnd.Error(), checkpoint.DetailExpired, checkpoint.DetailTime, checkpoint.DetailFormat}, drive.Holes...)
 	founds := []string{checkpoint.Nothing.String(), checkpoint.Stored.String(), checkpoint.Discarded.String()}
 	verdicts := []string{checkpoint.Accepted.String(), checkpoint.CredentialShaped.String(), checkpoint.URLShaped.String()}
 	for _, l := range m.Labels {
