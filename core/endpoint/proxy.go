@@ -16,7 +16,7 @@ import (
 // proxySchemes are the kinds of proxy that net/http goes through.
 var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
 
-// ProxyFromEnvironment is the proxy that the environment names for an endpoint: HTTPS_PROXY or HTTP_PROXY by its scheme, unless
+// ProxyFromEnvironment is the proxy that the environment names for an endpoint: HTTPS_PROXY or HTTP_PROXY by its scheme (wss is https, ws is http), unless
 // NO_PROXY lists its host; the lower-case names count as well. Loopback addresses are always direct. Empty means direct. The
 // environment is read once per process. It is made for subscription.WithProxy, and has to run in the process that has that
 // environment: a plugin's has none.
@@ -24,6 +24,12 @@ func ProxyFromEnvironment(_ context.Context, endpoint string) (transport.Secret,
 	target, err := url.Parse(endpoint)
 	if err != nil {
 		return "", errors.New("proxy: the endpoint is not a URL")
+	}
+	switch target.Scheme { // a WebSocket goes where its handshake goes (RFC 6455 4.1)
+	case "ws":
+		target.Scheme = "http"
+	case "wss":
+		target.Scheme = "https"
 	}
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: target})
 	// An error's text may hold the proxy's URL, and that a password. For a URL that cannot be read there is none: net/http would go

@@ -21,6 +21,8 @@ func TestProxyFromEnvironment(t *testing.T) {
 		{"https_proxy=http://u:" + password + "@proxy.test", "https://events.test/s", "http://u:" + password + "@proxy.test <nil>"},
 		{"HTTPS_PROXY=http://proxy.test:3128", "http://events.test/s", " <nil>"},
 		{"HTTP_PROXY=socks5://proxy.test:1080", "http://events.test/s", "socks5://proxy.test:1080 <nil>"},
+		{"HTTPS_PROXY=http://proxy.test:3128", "wss://events.test/s", "http://proxy.test:3128 <nil>"},
+		{"HTTP_PROXY=http://proxy.test:3128", "ws://events.test/s", "http://proxy.test:3128 <nil>"},
 		{"HTTPS_PROXY=http://proxy.test NO_PROXY=other.test,events.test", "https://events.test/s", " <nil>"},
 		{"HTTPS_PROXY=http://proxy.test NO_PROXY=.test", "https://events.test/s", " <nil>"},
 		{"HTTPS_PROXY=http://proxy.test NO_PROXY=other.test", "https://events.test/s", "http://proxy.test <nil>"},
