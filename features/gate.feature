@@ -1,4 +1,4 @@
-@sse
+@sse @websocket
 Feature: Every change arrives once and in order, or the client starts over
   Somebody who looks at incidents on a map takes the map for the truth. A change that was lost, applied twice or applied
   in the wrong order makes the map wrong for good, and nobody sees it. So the client either applies the next change or

@@ -34,7 +34,12 @@ type Scenario struct {
 	Rows    []string     // ledger rows that the tags name, for example GATE-001
 	Wires   []string     // wires that the tags name, for example sse
 	Lanes   []trace.Lane // lanes that give evidence, in the order of trace.Lanes
+
+	only []string // of the wires that its feature names, those that it is about
 }
+
+// only is how a tag begins that takes a scenario off the other wires of its feature: what it tells has no meaning there.
+const only = "only-"
 
 // Where is the place of s as people write it: gate.feature:12.
 func (s Scenario) Where() string { return s.File + ":" + strconv.Itoa(s.Line) }
@@ -116,6 +121,9 @@ func scenarios(name string, text []byte, tag func(*Scenario, string) error, whol
 				return nil, err
 			}
 		}
+		if len(s.only) > 0 {
+			s.Wires = s.only
+		}
 		if err := whole(&s); err != nil {
 			return nil, err
 		}
@@ -135,6 +143,8 @@ func (s *Scenario) tag(name string) error {
 		s.Rows = append(s.Rows, word)
 	case slices.Contains(wires, word):
 		s.Wires = append(s.Wires, word)
+	case strings.HasPrefix(word, only) && slices.Contains(wires, word[len(only):]):
+		s.only = append(s.only, word[len(only):])
 	case slices.Contains(trace.Lanes, trace.Lane(word)):
 		s.Lanes = append(s.Lanes, trace.Lane(word))
 	default:

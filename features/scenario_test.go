@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/features/steps"
@@ -97,10 +98,10 @@ Feature: f
 		t.Fatal(err)
 	}
 	want := []Scenario{
-		{"it this", "f", "x.feature", 8, []string{"@sse", "@GATE-001", "@process", "@virtual"}, []string{"GATE-001"}, []string{"sse"}, []trace.Lane{trace.Virtual, trace.Process}},
-		{"it that", "f", "x.feature", 9, []string{"@sse", "@GATE-001", "@process", "@virtual"}, []string{"GATE-001"}, []string{"sse"}, []trace.Lane{trace.Virtual, trace.Process}},
+		{Name: "it this", Feature: "f", File: "x.feature", Line: 8, Tags: []string{"@sse", "@GATE-001", "@process", "@virtual"}, Rows: []string{"GATE-001"}, Wires: []string{"sse"}, Lanes: []trace.Lane{trace.Virtual, trace.Process}},
+		{Name: "it that", Feature: "f", File: "x.feature", Line: 9, Tags: []string{"@sse", "@GATE-001", "@process", "@virtual"}, Rows: []string{"GATE-001"}, Wires: []string{"sse"}, Lanes: []trace.Lane{trace.Virtual, trace.Process}},
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Scenario{})); d != "" {
 		t.Error(d)
 	}
 }

@@ -1,4 +1,4 @@
-@sse
+@sse @websocket
 Feature: What is written down is true, or it is not used
   A position on disk decides what an application never asks for again. A wrong one is worse than none: without one the
   whole state is loaded once more, with a wrong one something is missing and nobody knows.

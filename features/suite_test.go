@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/conform-dev/conform/features"
 	"github.com/conform-dev/conform/features/stage/storeproc"
 	"github.com/conform-dev/conform/plugins/sse"
+	"github.com/conform-dev/conform/plugins/websocket"
 	"github.com/conform-dev/conform/simulator/world"
 )
 
@@ -28,19 +30,26 @@ func TestMain(m *testing.M) {
 	if storeproc.ServeArgs(os.Args[1:]) {
 		return
 	}
-	if plugin.ServeArgs(os.Args[1:], map[string]func() transport.Transport{"sse": sse.New}) {
+	if plugin.ServeArgs(os.Args[1:], bundled) {
 		return
 	}
 	os.Exit(m.Run())
 }
 
+// bundled are the transports whose scenarios are played here.
+var bundled = map[string]func() transport.Transport{"sse": sse.New, "websocket": websocket.New}
+
 func options(t *testing.T, lane trace.Lane, seed uint64) features.Options {
+	return optionsOn(t, "sse", lane, seed)
+}
+
+func optionsOn(t *testing.T, wire string, lane trace.Lane, seed uint64) features.Options {
 	t.Helper()
-	self, err := host.Self("sse")
+	self, err := host.Self(wire)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := features.Options{Lane: lane, Wire: "sse", Seed: seed, Plugin: self}
+	opt := features.Options{Lane: lane, Wire: wire, Seed: seed, Plugin: self}
 	if lane == trace.Process {
 		opt.Parallel = 3 // as a run does; what a trace says must not depend on who else is playing
 	}
@@ -62,13 +71,15 @@ func TestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, lane := range []trace.Lane{trace.Virtual, trace.Process} {
-		t.Run(string(lane), func(t *testing.T) {
-			for _, r := range run(t, options(t, lane, 1)) {
-				t.Logf("%6.1f ms  %s", r.Took.Seconds()*1000, r.Scenario.Where())
-				t.Run(r.Scenario.Name, func(t *testing.T) { passes(t, rows, r) })
-			}
-		})
+	for _, wire := range slices.Sorted(maps.Keys(bundled)) {
+		for _, lane := range []trace.Lane{trace.Virtual, trace.Process} {
+			t.Run(wire+"/"+string(lane), func(t *testing.T) {
+				for _, r := range run(t, optionsOn(t, wire, lane, 1)) {
+					t.Logf("%6.1f ms  %s", r.Took.Seconds()*1000, r.Scenario.Where())
+					t.Run(r.Scenario.Name, func(t *testing.T) { passes(t, rows, r) })
+				}
+			})
+		}
 	}
 }
 
@@ -88,6 +99,22 @@ func TestLedgerFits(t *testing.T) {
 	}
 	for _, p := range rows.Check(all) {
 		t.Error(p)
+	}
+	for _, row := range rows.Rows {
+		for _, wire := range row.Wires {
+			if !slices.ContainsFunc(found, func(s features.Scenario) bool { return slices.Contains(s.Rows, row.ID) && slices.Contains(s.Wires, wire) }) {
+				t.Errorf("%s claims %s, and no scenario of it is played there", row.ID, wire)
+			}
+		}
+	}
+	for _, s := range found {
+		for _, id := range s.Rows {
+			for _, wire := range s.Wires {
+				if row := rows.Find(id); row != nil && !row.On(wire) {
+					t.Errorf("%s is played on %s, and its row %s does not claim that", s.Where(), wire, id)
+				}
+			}
+		}
 	}
 }
 

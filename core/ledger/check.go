@@ -36,6 +36,11 @@ func (l *Ledger) Tags() []string {
 			}
 		}
 	}
+	for i := range l.Rows {
+		for _, w := range l.Rows[i].Wires {
+			out = append(out, "@only-"+w) // takes a scenario off the other wires of its feature
+		}
+	}
 	for _, lane := range Lanes {
 		out = append(out, "@"+lane)
 	}

@@ -43,7 +43,7 @@ var expectations = map[Expectation]rule{
 	ExpectCounts: {may: map[string]form{"accepted": number, "duplicates": number, "gaps": number, "overflows": number},
 		atLeast: []string{"accepted", "duplicates", "gaps", "overflows"}},
 	ExpectRequests:     {may: map[string]form{"count": number, "min": number, "max": number}, atLeast: []string{"count", "min", "max"}},
-	ExpectRequest:      {must: map[string]form{"n": number}, may: map[string]form{"from": seqOr, "status": number}, atLeast: []string{"from", "status"}, word: "snapshot"},
+	ExpectRequest:      {must: map[string]form{"n": number}, may: map[string]form{"from": seqOr, "status": words}, atLeast: []string{"from", "status"}, word: "snapshot"},
 	ExpectResumeTries:  {must: map[string]form{"seq": seq, "count": number}},
 	ExpectWait:         {must: map[string]form{"n": number}, may: map[string]form{"ms": number, "min": number, "max": number}, atLeast: []string{"ms", "min", "max"}},
 	ExpectObservation:  {must: map[string]form{"status": words}},

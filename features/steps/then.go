@@ -1,6 +1,10 @@
 package steps
 
-import "github.com/conform-dev/conform/core/trace"
+import (
+	"strings"
+
+	"github.com/conform-dev/conform/core/trace"
+)
 
 // then are the phrases that say what should be true at this place of the trace. They write it down; the judge reads it.
 func (p *play) then() []phrase {
@@ -37,7 +41,8 @@ func (p *play) then() []phrase {
 		{`request (\d+) asked (?:for a (snapshot)|to go on from (\d+))`, func(n, snapshot, seq string) error {
 			return p.expect(trace.ExpectRequest, "n", n, "from", snapshot+seq)
 		}},
-		{`request (\d+) was answered with (\d+)`, func(n, status string) error {
+		{`request (\d+) was (accepted|answered with \d+)`, func(n, how string) error {
+			status := strings.TrimPrefix(how, "answered with ")
 			return p.expect(trace.ExpectRequest, "n", n, "status", status)
 		}},
 		{`the position of (\d+) was sent (\d+) times?`, func(seq, n string) error {

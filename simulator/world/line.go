@@ -22,6 +22,10 @@ type line struct {
 	wakeAt  time.Duration
 	reading bool
 	over    bool
+
+	stopped   bool // nobody reads since stoppedAt: the gate has no room
+	stoppedAt time.Duration
+	stood     time.Duration // how long nobody read
 }
 
 // start begins an attempt.
@@ -46,11 +50,23 @@ func (w *World) draw(e session.Epoch) [32]byte {
 	return sha256.Sum256(binary.BigEndian.AppendUint32(b, uint32(e)))
 }
 
-// tell gives the machine the time before any other input.
+// tell gives the machine the time before any other input. It stands still while nobody reads (D-19).
 func (l *line) tell() {
 	if l.clocked != nil {
-		l.clocked.Wake(l.c.w.now)
+		l.clocked.Wake(l.c.w.now - l.stood)
 	}
+}
+
+// room says whether anything may be read, and keeps count of the time in which nothing may.
+func (l *line) room() bool {
+	full, now := l.c.s.Room() <= 0, l.c.w.now
+	switch {
+	case full && !l.stopped:
+		l.stopped, l.stoppedAt = true, now
+	case !full && l.stopped:
+		l.stopped, l.stood = false, l.stood+now-l.stoppedAt
+	}
+	return !full
 }
 
 // drop lets go of the connection; the machine may take its leave first.
@@ -86,7 +102,7 @@ func (l *line) read() {
 	l.reading = true
 	defer func() { l.reading = false }()
 	for !l.over && !l.c.over {
-		if l.c.s.Room() <= 0 {
+		if !l.room() {
 			break
 		}
 		if out, ok := l.machine.Take(); ok {
@@ -127,10 +143,11 @@ func (l *line) feed() bool {
 
 // arm plans a wake for the machine's own deadline.
 func (l *line) arm() {
-	if l.clocked == nil || l.over || l.c.over {
+	if l.clocked == nil || l.over || l.c.over || l.stopped {
 		return
 	}
 	at, ok := l.clocked.Deadline()
+	at += l.stood
 	if !ok || l.wakeAt > l.c.w.now && l.wakeAt <= at {
 		return
 	}
@@ -140,7 +157,7 @@ func (l *line) arm() {
 		if l.wakeAt == at {
 			l.wakeAt = 0
 		}
-		if !l.over {
+		if !l.over && l.room() {
 			l.tell()
 			l.read()
 		}
