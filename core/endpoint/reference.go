@@ -79,6 +79,10 @@ func (r reference) read() (transport.Secret, error) {
 	return transport.Secret(value), nil
 }
 
+// ReadFile is readFile for other rooms that keep secrets in files. Its error names the file and what is wrong, and nothing of what it
+// holds.
+func ReadFile(path string, limit int) (string, error) { return readFile(path, limit) }
+
 // readFile reads a regular file of at most limit bytes. Others are refused unread: a pipe would block, and could not be read
 // again before the next connection.
 func readFile(path string, limit int) (string, error) {

@@ -33,6 +33,16 @@ func (s *scanner) number() bool {
 	return true
 }
 
+// ParseSeq is the exact safe integer that a JSON number stands for: 11, 11.0 and 1.1e1 are one (D-06). NoSeq for every other
+// number, and for what is no JSON number.
+func ParseSeq(text []byte) Seq {
+	s := scanner{b: text}
+	if !s.number() || s.i != len(text) {
+		return NoSeq
+	}
+	return sequence(text)
+}
+
 func digits(b []byte, i int) int {
 	for i < len(b) && b[i]-'0' <= 9 {
 		i++

@@ -25,6 +25,7 @@ var Rooms = []Room{
 	{Path: "core/transport/envelope", May: []string{"core/transport", "core/event"}, Pure: true},
 	{Path: "core/transport/web", May: []string{"core/transport", "core/event"}, Pure: true},
 	{Path: "core/endpoint", May: []string{"core/transport", "core/transport/web"}},
+	{Path: "core/credential", May: []string{"core/transport", "core/endpoint", "core/session"}},
 	{Path: "core/trace", May: []string{"core/event"}, Pure: true},
 	{Path: "core/polling", May: []string{"core/session"}, Pure: true},
 	{Path: "core/drive", May: []string{"core/session", "core/polling", "core/transport", "core/trace", "core/checkpoint"}, Pure: true},
@@ -120,6 +121,8 @@ var ThirdParty = []struct{ Room, Import, Why string }{
 	{"features", "go.etcd.io/bbolt", "a record that another program wrote is made behind the back of the store"},
 	{"simulator", "go.yaml.in/yaml/v3", "fault schedules are YAML"},
 	{"simulator/serve", "golang.org/x/sys/unix", "the length of the send queue, before a reset throws it away"},
+	{"core/credential", "go.yaml.in/yaml/v3", "the leaves may stand in a configuration file"},
+	{"plugins/fleetwake", "github.com/modelcontextprotocol/go-sdk/mcp", "the catch-up poll as a tool call"},
 	{"cmd", "github.com/spf13/cobra", "commands and flags"},
 	{"internal", "go.yaml.in/yaml/v3", "the mutants are YAML"},
 }

@@ -13,7 +13,7 @@ import (
 func judge(h transport.Head, from *url.URL, redirects int, named bool) (s transport.Signal, follow *url.URL) {
 	switch {
 	case h.Status == 200:
-		if why := notAStream(h.Header); why != "" {
+		if why := NotAStream(h.Header); why != "" {
 			return transport.Signal{Kind: transport.Refused, Cause: transport.BadMediaType, Status: h.Status, Detail: why}, nil
 		}
 		return transport.Signal{Kind: transport.Open, Status: h.Status}, nil
@@ -24,9 +24,9 @@ func judge(h transport.Head, from *url.URL, redirects int, named bool) (s transp
 	return web.Final(h, named), nil
 }
 
-// notAStream says why an answer is no event stream, empty if it is one: its one media type must be text/event-stream,
+// NotAStream says why an answer is no event stream, empty if it is one: its one media type must be text/event-stream,
 // whatever its case and parameters, and there must be no content coding, since none was asked for.
-func notAStream(h transport.Header) string {
+func NotAStream(h transport.Header) string {
 	types := h["Content-Type"]
 	if len(types) == 0 {
 		return "bad-content-type: none"
