@@ -11,12 +11,14 @@ import (
 
 	"github.com/conform-dev/conform/core/plugin"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/plugins/fleetwake"
 	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/plugins/websocket"
 )
 
 // bundled are the transports that this binary serves itself: it starts itself as `conform plugin serve NAME`.
 var bundled = map[string]func() transport.Transport{
+	"fleetwake": fleetwake.New,
 	"sse":       sse.New,
 	"websocket": websocket.New,
 }
