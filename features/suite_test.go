@@ -102,7 +102,9 @@ func TestLedgerFits(t *testing.T) {
 	}
 	for _, row := range rows.Rows {
 		for _, wire := range row.Wires {
-			if !slices.ContainsFunc(found, func(s features.Scenario) bool { return slices.Contains(s.Rows, row.ID) && slices.Contains(s.Wires, wire) }) {
+			if !slices.ContainsFunc(found, func(s features.Scenario) bool {
+				return slices.Contains(s.Rows, row.ID) && slices.Contains(s.Wires, wire)
+			}) {
 				t.Errorf("%s claims %s, and no scenario of it is played there", row.ID, wire)
 			}
 		}

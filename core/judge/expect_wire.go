@@ -37,6 +37,27 @@ func request(p prefix, args map[string]string) seen {
 	return seen{holds: holds, want: want, got: fmt.Sprintf("request %d from %s answered with %s", n, from, r.Status), at: one(r)}
 }
 
+// received counts what the server heard from the client behind an upgrade.
+func received(p prefix, args map[string]string) seen {
+	what := strings.TrimSpace(args["what"] + " " + args["detail"])
+	var all []*trace.Record
+	got := []string{}
+	for _, r := range p.all(trace.Server, trace.ServerReceived) {
+		if r.Status == args["what"] {
+			got = append(got, strings.TrimSpace(r.Status+" "+r.Detail))
+			if args["detail"] == "" || r.Detail == args["detail"] {
+				all = append(all, r)
+			}
+		}
+	}
+	holds := len(all) > 0
+	if n, ok := args["count"]; ok {
+		holds = strconv.Itoa(len(all)) == n
+		what += " " + n + " times"
+	}
+	return seen{holds: holds, want: "the server to receive " + what, got: fmt.Sprintf("%d: %s", len(got), strings.Join(got, ", ")), at: numbers(all)}
+}
+
 func resumeTries(p prefix, args map[string]string) seen {
 	var tries []*trace.Record
 	for _, r := range p.all(trace.Server, trace.ServerRequest) {

@@ -29,6 +29,7 @@ var evaluators = map[trace.Expectation]func(p prefix, args map[string]string) se
 	trace.ExpectPersisted:      persisted,
 	trace.ExpectRequests:       requests,
 	trace.ExpectRequest:        request,
+	trace.ExpectReceived:       received,
 	trace.ExpectResumeTries:    resumeTries,
 	trace.ExpectElapsed:        elapsed,
 	trace.ExpectFaultStruck:    faultStruck,

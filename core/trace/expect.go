@@ -13,6 +13,7 @@ const (
 	ExpectCounts         Expectation = "counts"           // any of accepted, duplicates, gaps, overflows: the gate's counters here
 	ExpectRequests       Expectation = "requests"         // count, or min, max: requests the server saw so far
 	ExpectRequest        Expectation = "request"          // n; from ("snapshot" or a sequence), status optional: the n-th request the server saw
+	ExpectReceived       Expectation = "received"         // what (close, ping, pong, text, binary); detail (a close code), count (else at least 1) optional: what the server heard
 	ExpectResumeTries    Expectation = "resume-tries"     // seq; count: requests that carried the position of seq
 	ExpectWait           Expectation = "wait"             // n (n-th back-off, from 1); ms or min, max: the delay chosen
 	ExpectObservation    Expectation = "observation"      // status: the session's last observation here

@@ -44,6 +44,7 @@ var expectations = map[Expectation]rule{
 		atLeast: []string{"accepted", "duplicates", "gaps", "overflows"}},
 	ExpectRequests:     {may: map[string]form{"count": number, "min": number, "max": number}, atLeast: []string{"count", "min", "max"}},
 	ExpectRequest:      {must: map[string]form{"n": number}, may: map[string]form{"from": seqOr, "status": words}, atLeast: []string{"from", "status"}, word: "snapshot"},
+	ExpectReceived:     {must: map[string]form{"what": words}, may: map[string]form{"detail": words, "count": number}},
 	ExpectResumeTries:  {must: map[string]form{"seq": seq, "count": number}},
 	ExpectWait:         {must: map[string]form{"n": number}, may: map[string]form{"ms": number, "min": number, "max": number}, atLeast: []string{"ms", "min", "max"}},
 	ExpectObservation:  {must: map[string]form{"status": words}},

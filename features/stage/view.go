@@ -23,10 +23,12 @@ type View struct {
 	Exits    int
 	Stopped  map[string]int // deliveries by reason
 	Cuts     int            // connections that the server ended
+	Closed   int            // connections that ended, whoever did it
 
 	// Up: a connection stands that goes on from a position the server vouched for, or that has brought its snapshot.
 	Up    bool
-	fresh bool // the last attempt asked for a snapshot
+	fresh bool   // the last attempt asked for a snapshot
+	epoch uint32 // of the last attempt
 }
 
 // NewView is the view of an empty trace.
@@ -48,7 +50,8 @@ func (v *View) Add(r *trace.Record) {
 		case trace.ServerRequest:
 			v.Requests++
 		case trace.ServerClosed:
-			if r.Detail != "gone" { // of one that the client left it may be told late
+			v.Closed++
+			if r.Detail != "gone" && r.Args["why"] != "client closed" { // of one that the client left it may be told late
 				v.Cuts++
 				v.Up = false
 			}
@@ -66,7 +69,7 @@ func (v *View) Add(r *trace.Record) {
 func (v *View) gate(r *trace.Record) {
 	switch r.Kind {
 	case trace.GateStart:
-		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Cuts: v.Cuts,
+		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Cuts: v.Cuts, Closed: v.Closed,
 			Applied: r.Seq, Stopped: map[string]int{}, Phase: r.Phase}
 	case trace.GateEnqueue:
 		v.Offered++
@@ -93,11 +96,13 @@ func (v *View) gate(r *trace.Record) {
 func (v *View) session(r *trace.Record) {
 	switch r.Kind {
 	case trace.SessionConnect:
-		v.Up, v.fresh = false, r.Seq == event.NoSeq
+		v.Up, v.fresh, v.epoch = false, r.Seq == event.NoSeq, r.Epoch
 	case trace.SessionVouched:
 		v.Up = true
 	case trace.SessionHangup:
-		v.Up, v.fresh = false, false
+		if r.Epoch == v.epoch { // of a hand-over the old connection goes, and the new one stays
+			v.Up, v.fresh = false, false
+		}
 	case trace.SessionWait:
 		v.Waits++
 		v.Up, v.fresh = false, false

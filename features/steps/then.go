@@ -38,6 +38,12 @@ func (p *play) then() []phrase {
 			name := map[string]string{"": "count", "exactly": "count", "at most": "max", "at least": "min"}[how]
 			return p.expect(trace.ExpectRequests, name, n)
 		}},
+		{`the server has received (?:an? (close|ping|pong)(?: with (\d+))?|no (close|ping|pong))`, func(what, code, none string) error {
+			if none != "" {
+				return p.expect(trace.ExpectReceived, "what", none, "count", "0")
+			}
+			return p.expect(trace.ExpectReceived, "what", what, "detail", code)
+		}},
 		{`request (\d+) asked (?:for a (snapshot)|to go on from (\d+))`, func(n, snapshot, seq string) error {
 			return p.expect(trace.ExpectRequest, "n", n, "from", snapshot+seq)
 		}},
@@ -76,7 +82,7 @@ func (p *play) then() []phrase {
 		{`the (?:plugin|store)'s "([^"]+)" is "([^"]*)"`, func(name, value string) error {
 			return p.stage.Expect(trace.ExpectMeasured, map[string]string{"name": name, "equals": value})
 		}},
-		{`the fault ([a-z-]+) has struck(?: (\d+) times)?`, func(name, n string) error {
+		{`the fault ([a-z0-9-]+) has struck(?: (\d+) times)?`, func(name, n string) error {
 			return p.expect(trace.ExpectFaultStruck, "name", name, "count", n)
 		}},
 	}

@@ -49,7 +49,7 @@ func (p *play) when() []phrase {
 		}},
 		{`everything published has arrived`, p.until("everything published to have arrived", (*stage.View).Settled)},
 		{`the session is over`, p.until("the end of the session", func(v *stage.View) bool { return v.Ended && v.Idle() })},
-		{`(the server has been asked|the client has waited|the gate has been offered) (\d+) (?:times?|events?)`, p.reached},
+		{`(the server has been asked|the server has been left|the client has waited|the gate has been offered) (\d+) (?:times?|events?)`, p.reached},
 		{`the gate has refused something with ([a-z-]+)`, func(ctx context.Context, reason string) error {
 			return p.stage.Until(ctx, "a delivery refused with "+reason, func(v *stage.View) bool { return v.Stopped[reason] > 0 })
 		}},
@@ -68,6 +68,7 @@ func (p *play) reached(ctx context.Context, what, times string) error {
 	}
 	count := map[string]func(*stage.View) int{
 		"the server has been asked": func(v *stage.View) int { return v.Requests },
+		"the server has been left":  func(v *stage.View) int { return v.Closed },
 		"the client has waited":     func(v *stage.View) int { return v.Waits },
 		"the gate has been offered": func(v *stage.View) int { return v.Offered },
 	}[what]

@@ -41,7 +41,7 @@ func (w *World) dial(c *line, r transport.Request, target string) *link {
 			l.refuse()
 			return
 		}
-		w.sim.Request(w.simClock(), l.conn, simulator.Request{Method: r.Method, Target: target, Header: simulator.Header(r.Header)})
+		w.sim.Request(w.simClock(), l.conn, simulator.Request{Method: r.Method, Target: target, Header: simulator.Header(r.Header), Origin: origin})
 		w.serve()
 	})
 	return l

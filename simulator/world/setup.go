@@ -27,6 +27,7 @@ type Setup struct {
 	Heartbeat int          `json:"heartbeat,omitempty"` // in milliseconds; -1 sends none
 	RetryHint int          `json:"retryHint,omitempty"` // in milliseconds
 	Expiry    string       `json:"expiry,omitempty"`    // how the server says that a position is dead
+	Deflate   string       `json:"deflate,omitempty"`   // what the server makes of an offer to compress; WebSocket
 	Faults    FaultList    `json:"faults,omitempty"`
 	Stored    *Stored      `json:"stored,omitempty"` // what the store holds at the start
 	NoStore   bool         `json:"noStore,omitempty"`
@@ -130,7 +131,7 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Options[option] = value
 		return nil
 	}
-	known := []string{"pacing", "mode", "changes", "expiry", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
+	known := []string{"pacing", "mode", "changes", "expiry", "compression", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
 	for _, n := range numbers {
 		known = append(known, n.name)
 		if n.name == name {
@@ -167,6 +168,8 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Renewed = value
 	case "mode":
 		s.Client.Mode = value
+	case "compression":
+		s.Deflate = value
 	case "changes":
 		s.Changes = value
 	case "expiry":
@@ -203,7 +206,7 @@ func (s *Setup) Simulator() simulator.Options {
 	return simulator.Options{
 		Accepts: accepts,
 		Source:  Source, Version: Version, Head: event.Seq(s.Records), Rows: s.Records, Stamp: Epoch,
-		Retention: s.Retention, Heartbeat: heartbeat(s.Heartbeat), RetryHint: ms(s.RetryHint), Expiry: s.Expiry,
+		Retention: s.Retention, Heartbeat: heartbeat(s.Heartbeat), RetryHint: ms(s.RetryHint), Expiry: s.Expiry, Deflate: s.Deflate,
 		Schedule: simulator.Schedule{Faults: s.Faults},
 	}
 }
