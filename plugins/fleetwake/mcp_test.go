@@ -104,6 +104,9 @@ func TestToolCall(t *testing.T) {
 			expect(t, to, "open",
 				`wake-stated armed=true reason="armed" push=-1 identities=0 viewer=true id=WAKE_SUB:relay`, c.want,
 				"woken id=WAKE_SUB:relay event=EVT:1 log=7 envelope=204", "ended connection-lost (end-of-stream)")
+			p.Close() // no request is under way any more
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			var args any
 			if len(p.called) != 1 {
 				t.Fatalf("called %q", p.called)
