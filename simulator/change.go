@@ -17,6 +17,7 @@ type Change struct {
 	Kind    event.Kind // Upsert: one Row; Delete: one ID; Delta: any of both
 	Upserts []Row
 	Deletes []string // row ids
+	Reason  string   // of the deletes: deleted, the same if empty, or changed: the rows left the filter. Only OData has a word for it
 	ID      string   // event id; empty for the feed's own, e-<version>-<sequence>. At most MaxIDBytes, no control characters
 	At      int64    // unix milliseconds of its timestamp; 0 for the time of the publish. At most MaxTime
 }
@@ -48,6 +49,9 @@ func (c *Change) Check() error {
 		return fmt.Errorf("type: a change is an upsert, a delete or a delta")
 	case len(c.Upserts)+len(c.Deletes) > MaxRows:
 		return fmt.Errorf("a change has at most %d rows", MaxRows)
+	}
+	if !has([]string{"", "deleted", "changed"}, c.Reason) || c.Reason != "" && len(c.Deletes) == 0 {
+		return fmt.Errorf("reason: the reason of a delete is deleted or changed")
 	}
 	if c.At < 0 || c.At > MaxTime {
 		return fmt.Errorf("timestamp: %d is not in 0 to %d", c.At, int64(MaxTime))

@@ -14,6 +14,7 @@ type dispatch struct {
 	by    *armed // the fault that is asked
 	seq   event.Seq
 	entry *entry // nil for a snapshot
+	cycle *cycle // on the OData wire
 	shape shape
 	as    framing       // how it is framed, on a wire that has frames
 	data  []byte        // replaces the event's JSON; nil leaves it
@@ -50,23 +51,32 @@ func (st *stream) compose() bool {
 		return true
 	}
 	st.snapshot = false
+	st.ask(&d)
+	st.dispatch(&d)
+	return true
+}
+
+// ask lets the faults that wait for an event change d.
+func (st *stream) ask(d *dispatch) {
 	st.sim.plan.each(func(a *armed) {
-		l, ok := a.logic.(sender)
 		at := &a.fault.At
-		if !ok || d.drop || !a.on(st) || at.Byte != 0 ||
-			at.Sequence != 0 && at.Sequence != d.seq || at.Event != 0 && at.Event != st.composed+1 {
+		if d.drop || !a.on(st) || at.Byte != 0 || at.Sequence != 0 && at.Sequence != d.seq || at.Event != 0 && at.Event != st.composed+1 {
 			return
 		}
 		if _, idle := a.logic.(idler); idle && !a.event() {
 			return // it waits for an idle stream instead
 		}
 		d.by = a
-		if l.send(&d) {
+		struck := false
+		if l, ok := a.logic.(sender); ok {
+			struck = l.send(d)
+		} else if l, ok := a.logic.(rounder); ok && d.cycle != nil {
+			struck = l.round(d.cycle)
+		}
+		if struck {
 			st.sim.strike(a, st, d.seq)
 		}
 	})
-	st.dispatch(&d)
-	return true
 }
 
 // dispatch queues d and what the faults put behind it.

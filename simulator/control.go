@@ -210,8 +210,9 @@ type State struct {
 	Paused      bool           `json:"paused"`
 	Requests    int            `json:"requests"` // seen so far
 	Connections []Connection   `json:"connections"`
-	Faults      []Fault        `json:"faults"` // not used up
-	Struck      map[string]int `json:"struck"` // strikes so far, by fault
+	Faults      []Fault        `json:"faults"`          // not used up
+	Struck      map[string]int `json:"struck"`          // strikes so far, by fault
+	OData       *ODataState    `json:"odata,omitempty"` // nil before the first request for the collection
 }
 
 // Connection is one open connection of any wire.
@@ -229,7 +230,7 @@ type Connection struct {
 func (s *Simulator) State() State {
 	f := s.feed
 	out := State{Epoch: f.epoch(), Head: f.head, Oldest: f.oldestKept(), Retention: f.keep, Rows: len(f.rows), Digest: f.digestNow(),
-		Paused: s.paused, Requests: int(s.requests), Connections: []Connection{}, Faults: []Fault{}, Struck: map[string]int{}}
+		Paused: s.paused, Requests: int(s.requests), Connections: []Connection{}, Faults: []Fault{}, Struck: map[string]int{}, OData: s.polled()}
 	for _, w := range s.wires {
 		out.Connections = append(out.Connections, w.state()...)
 	}

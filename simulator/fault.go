@@ -47,6 +47,9 @@ var registry = []*Spec{
 	&closeFault, &closingSoonFault, &maskedFrameFault, &reservedBitFault, &badOpcodeFault, &binaryFault, &badUTF8Fault, &fragmentFault,
 	&tornMessageFault, &strayContinuationFault, &bigPingFault, &noPongFault, &rawFault,
 	&wrongAcceptFault, &wrongSubprotocolFault, &wrongExtensionFault, &wrongUpgradeFault,
+	&bothLinksFault, &noLinksFault, &foreignLinkFault, &linkFormFault, &relationshipEntryFault, &anyOrderFault, &removedFormFault,
+	&removedInSnapshotFault, &twiceInRoundFault, &backAndForthFault, &unknownTombstoneFault, &emptyPagesFault, &pagesDisagreeFault,
+	&noSequenceFault, &freshTokenFault, &expiredInPagingFault, &locationFault, &expiredAsFault, &lostAfterRestartFault, &staleReplicaFault,
 	&trimFault, &restartFault, &jumpFault,
 }
 
@@ -153,6 +156,9 @@ func (f *Fault) check() error {
 		}
 	}
 	if f.At.Wire != "" && !has(spec.wires(), f.At.Wire) {
+		if why := spec.whyNot(f.At.Wire); why != "" {
+			return fmt.Errorf("at.wire: the fault %s does not go with %s: %s", f.Name, f.At.Wire, why)
+		}
 		return fmt.Errorf("at.wire: %q is none of the wires of the fault %s: %s", f.At.Wire, f.Name, strings.Join(spec.wires(), ", "))
 	}
 	if f.At.Connection < 0 || f.At.Sequence < 0 || f.At.Event < 0 || f.At.Byte < 0 || f.At.After < 0 || f.At.After > MaxStall {
@@ -160,6 +166,9 @@ func (f *Fault) check() error {
 	}
 	if f.At.Byte != 0 && (f.At.Sequence != 0 || f.At.Event != 0 || f.At.After != 0) {
 		return fmt.Errorf("at: byte stands alone, or with connection and request")
+	}
+	if f.At.Wire == OData && (f.At.After != 0 || f.At.Event > 1) {
+		return fmt.Errorf("at: on odata each request has a connection of its own and carries one event at most; aim with connection, request or sequence")
 	}
 	if !has([]string{"", "resume", "snapshot"}, f.At.Request) {
 		return fmt.Errorf("at.request: must be resume or snapshot")
@@ -257,7 +266,8 @@ func (a *armed) on(st *stream) bool {
 	at := &a.fault.At
 	return (at.Connection == 0 || at.Connection == int(st.n)) &&
 		(at.Request == "" || (at.Request == "resume") == st.resume) &&
-		(at.Wire == "" || at.Wire == st.home.wire) && has(a.wires, st.home.wire)
+		(at.Wire == "" || at.Wire == st.home.wire) && has(a.wires, st.home.wire) &&
+		(at.After == 0 || !st.paged) // a page has no age
 }
 
 // event says whether the fault waits for an event, and not for an idle stream or an answer.

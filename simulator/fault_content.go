@@ -62,9 +62,10 @@ func (o oversize) send(d *dispatch) bool {
 }
 
 var gapNoticeFault = Spec{
-	Name: "gap-notice",
-	Doc:  "tells the client that something was lost: a gap frame, or an error frame with a code",
-	At:   []string{"connection", "request", "sequence", "event", "ms"},
+	Name:  "gap-notice",
+	Wires: notOData,
+	Doc:   "tells the client that something was lost: a gap frame, or an error frame with a code",
+	At:    []string{"connection", "request", "sequence", "event", "ms"},
 	Params: []Param{
 		{Name: "as", Kind: "text", Doc: "the frame", Default: "gap", Values: []string{"gap", "error"}},
 		{Name: "missed", Kind: "integer", Doc: "number in the gap frame", Default: "1", Min: 0, Max: MaxRetention},
@@ -111,6 +112,16 @@ var authorizationEndedFault = Spec{
 }
 
 type authorizationEnded struct{}
+
+// answer refuses a request (OData); there is no stream that could end.
+func (authorizationEnded) answer(a *answer) bool {
+	if a.odata == nil || a.status != 200 {
+		return false
+	}
+	a.refuse(403, "authorization-ended", "the viewer's right to the collection is over")
+	a.how = "authorization-ended"
+	return true
+}
 
 func (authorizationEnded) idle(st *stream) bool {
 	st.block(Block{Event: "status", Data: []byte(`{"type":"status","status":"closed","code":"authorization-ended"}`)})

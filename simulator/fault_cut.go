@@ -24,6 +24,10 @@ func (c *cut) answer(a *answer) bool {
 	if c.at > 0 && a.stream.cut == nil {
 		a.stream.cut, a.stream.cutBy = c, a.by
 	}
+	if a.odata != nil && c.at == 0 && c.keep < 0 && a.status == 200 && a.rejected == "" {
+		a.stream.cutAs = c.kind
+		return true
+	}
 	return false
 }
 

@@ -6,7 +6,7 @@ var insertFault = Spec{
 	Name:   "insert",
 	Doc:    "sends a block that the feed does not have, behind an event or on an idle stream, byte for byte as it stands here; on WebSocket one text message",
 	At:     []string{"connection", "request", "sequence", "event", "ms"},
-	Wires:  []string{SSE, WebSocket},
+	Wires:  notOData,
 	Params: []Param{{Name: "block", Kind: "bytes", Doc: "the block without its blank line", Default: ":"}},
 	build: func(a args) any {
 		text, _ := url.PathUnescape(a.text("block")) // checked

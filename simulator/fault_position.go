@@ -5,9 +5,10 @@ import "strconv"
 // The faults in what an event says about its place in the stream.
 
 var conflictFault = Spec{
-	Name: "conflict",
-	Doc:  "makes an event disagree with itself: its nested checkpoint names another position than its top level",
-	At:   []string{"connection", "request", "sequence", "event"},
+	Name:  "conflict",
+	Wires: notOData,
+	Doc:   "makes an event disagree with itself: its nested checkpoint names another position than its top level",
+	At:    []string{"connection", "request", "sequence", "event"},
 	Params: []Param{{Name: "member", Kind: "text", Doc: "where it disagrees", Default: "cursor",
 		Values: []string{"cursor", "sequence", "timestamp", "watermark", "deltaToken"}}},
 	build: func(a args) any { return conflict(a.text("member")) },
@@ -51,6 +52,7 @@ var otherCursorFault = Spec{
 
 var noPositionFault = Spec{
 	Name:  "no-position",
+	Wires: notOData,
 	Doc:   "sends an event with its number, but without a position to come back with",
 	At:    []string{"connection", "request", "sequence", "event"},
 	build: func(args) any { return noPosition{} },
@@ -65,6 +67,7 @@ func (noPosition) send(d *dispatch) bool {
 
 var mergeSnapshotFault = Spec{
 	Name:  "merge-snapshot",
+	Wires: notOData,
 	Doc:   "sends the rows as they are after a change in the change's place, as a snapshot that adds to what is there and replaces nothing",
 	At:    []string{"connection", "request", "sequence", "event"},
 	build: func(args) any { return mergeSnapshot{} },

@@ -29,6 +29,9 @@ type repeat struct {
 }
 
 func (r *repeat) send(d *dispatch) bool {
+	if d.cycle != nil {
+		return r.again(d.cycle.server, d.seq, d.entry == nil)
+	}
 	frames := r.frames(d.st, d.seq, d.entry == nil)
 	d.after = append(d.after, frames...)
 	return frames != nil
@@ -40,6 +43,11 @@ func (r *repeat) idle(st *stream) bool {
 		st.push(f)
 	}
 	return frames != nil
+}
+
+// again promises the copies to the next polls from seq (OData).
+func (r *repeat) again(o *odata, seq event.Seq, snapshot bool) bool {
+	return o.owe(owed{behind: seq, seq: seq - r.back, snapshot: snapshot && r.back == 0, other: r.other, copies: r.copies})
 }
 
 // frames are the copies of the event r.back before seq; none if the history does not have it.
@@ -70,11 +78,19 @@ var staleSnapshotFault = Spec{
 type stale struct{ back event.Seq }
 
 func (r *stale) send(d *dispatch) bool {
+	if d.cycle != nil {
+		return r.again(d.cycle.server, d.seq, true)
+	}
 	f, ok := r.frame(d.st, d.seq)
 	if ok {
 		d.after = append(d.after, f)
 	}
 	return ok
+}
+
+// again promises the older state to the next poll from seq (OData): a round of every row, under the older number.
+func (r *stale) again(o *odata, seq event.Seq, _ bool) bool {
+	return o.owe(owed{behind: seq, seq: seq - r.back, snapshot: true, copies: 1})
 }
 
 func (r *stale) idle(st *stream) bool {

@@ -43,9 +43,10 @@ func (resumeUnsupported) answer(a *answer) bool {
 }
 
 var resumedFalseFault = Spec{
-	Name: "resumed-false",
-	Doc:  "refuses a resume in the connected frame",
-	At:   onResume,
+	Name:  "resumed-false",
+	Wires: notOData,
+	Doc:   "refuses a resume in the connected frame",
+	At:    onResume,
 	Params: []Param{
 		{Name: "reason", Kind: "text", Doc: "resumeRejected; empty leaves it out", Default: event.ResumeUnsupported.String()},
 		{Name: "then", Kind: "text", Doc: "what follows: a snapshot; the next events as if nothing were refused; nothing until the next publish",

@@ -102,6 +102,9 @@ func (m *mediaType) answer(a *answer) bool {
 	}
 	if !m.stream {
 		a.body, a.hold, a.how = []byte("data: not an event\n\n"), true, "page"
+		if a.odata != nil {
+			a.body, a.hold = []byte("<!doctype html><title>not a page of the collection</title>\n"), false
+		}
 	}
 	return true
 }

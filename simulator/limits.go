@@ -66,6 +66,24 @@ const (
 	// MaxSubprotocols bounds the subprotocols that the server knows.
 	MaxSubprotocols = 16
 
+	// DefaultODataPageSize is how many entries a page of the OData server has: a state of 16,384 rows is read in 164 pages.
+	DefaultODataPageSize = 100
+	// MaxODataPageSize is the ceiling of that setting: the whole state.
+	MaxODataPageSize = MaxRows
+	// DefaultODataPageBytes is how many bytes of entries a page has. It ends behind the entry that exceeds them, so one feature of
+	// MaxFeatureBytes more may stand on it.
+	DefaultODataPageBytes = 1 << 20
+	// MaxODataPageBytes is the ceiling of that setting.
+	MaxODataPageBytes = 64 << 20
+	// DefaultODataCycles is how many snapshots and rounds are held for clients that have not read their last page. One more
+	// takes the place of the one that was used longest ago.
+	DefaultODataCycles = 16
+	// MaxODataCycles is the ceiling of that setting: each holds a place for every row.
+	MaxODataCycles = 256
+	// MaxEmptyPages is the ceiling of the pages without entries that a fault puts before or behind others: more than the 500 pages
+	// that a client reads of one snapshot.
+	MaxEmptyPages = 1000
+
 	// MaxTarget bounds a request's target; a longer one is answered 414.
 	MaxTarget = 8 << 10
 	// MaxPosition bounds a position that a client sends; a longer one is answered 431.

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -51,6 +52,15 @@ type Options struct {
 	Deflate      string        // permessage-deflate, where a client offers it: none; each: message by message; takeover: with its window kept
 	CloseWait    time.Duration // for the answer to a close frame; DefaultCloseWait
 
+	ODataVersion     string // negotiate: 4.01 for clients that say they know it, else 4.0; 4.0; 4.01, but not for clients that know 4.0 alone
+	ODataRemoved     string // how 4.0 says that a row is gone: context ($deletedEntity), annotation (@odata.removed)
+	ODataPageSize    int    // entries on a page; DefaultODataPageSize
+	ODataPageBytes   int64  // of the entries on a page, one more may go beyond; DefaultODataPageBytes
+	ODataCycles      int    // snapshots and rounds that are held for further pages; DefaultODataCycles
+	ODataRejected    string // how a token that was never given out, or in another epoch, is answered: gone (410), bad-request (400)
+	ODataLocation    string // what stands on every 410: fresh, a Location that begins a snapshot; none
+	ODataAnnotations string // all: those of the contract; none: a foreign service without them
+
 	Schedule Schedule // faults
 }
 
@@ -74,6 +84,11 @@ func (o Options) withDefaults() (Options, error) {
 	text(&o.IDIs, "none")
 	text(&o.Subscribe, "none")
 	text(&o.Deflate, "none")
+	text(&o.ODataVersion, "negotiate")
+	text(&o.ODataRemoved, "context")
+	text(&o.ODataRejected, "gone")
+	text(&o.ODataLocation, "none")
+	text(&o.ODataAnnotations, "all")
 	if o.Start == 0 {
 		o.Start = 1785124800000
 	}
@@ -112,6 +127,9 @@ func (o Options) withDefaults() (Options, error) {
 	number("queueBytes", &o.QueueBytes, DefaultQueueBytes, MaxQueueBytes)
 	span("stall", &o.Stall, DefaultStall, MaxStall)
 	span("closeWait", &o.CloseWait, DefaultCloseWait, MaxCloseWait)
+	count("odataPageSize", &o.ODataPageSize, DefaultODataPageSize, MaxODataPageSize)
+	number("odataPageBytes", &o.ODataPageBytes, DefaultODataPageBytes, MaxODataPageBytes)
+	count("odataCycles", &o.ODataCycles, DefaultODataCycles, MaxODataCycles)
 	if o.Heartbeat != -1 {
 		span("heartbeat", &o.Heartbeat, DefaultHeartbeat, MaxHeartbeat)
 	}
@@ -141,6 +159,11 @@ func (o *Options) check() error {
 		{"idIs", o.IDIs, []string{"eventId", "none"}},
 		{"subscribe", o.Subscribe, []string{"first", "none"}},
 		{"deflate", o.Deflate, []string{"none", "each", "takeover"}},
+		{"odataVersion", o.ODataVersion, []string{"negotiate", "4.0", "4.01"}},
+		{"odataRemoved", o.ODataRemoved, []string{"context", "annotation"}},
+		{"odataRejected", o.ODataRejected, []string{"gone", "bad-request"}},
+		{"odataLocation", o.ODataLocation, []string{"none", "fresh"}},
+		{"odataAnnotations", o.ODataAnnotations, []string{"all", "none"}},
 	} {
 		if !has(e.allowed, e.value) {
 			return fmt.Errorf("%s: %q is none of %s", e.name, e.value, strings.Join(e.allowed, ", "))
@@ -186,6 +209,9 @@ func (o *Options) checkPaths() error {
 			return fmt.Errorf("%s: %q is the %s too", p.name, p.path, other)
 		}
 		taken[p.path] = p.name
+	}
+	if set := path.Base(o.ODataPath); !plain(set) {
+		return fmt.Errorf("odataPath: %q does not end with a name of letters, digits, dots, dashes and underscores", o.ODataPath)
 	}
 	return nil
 }

@@ -113,6 +113,7 @@ type answer struct {
 	how         string    // Detail of the trace record
 	stream      *stream   // what follows
 	by          *armed    // the fault that is being asked
+	odata       *query    // on the OData wire
 }
 
 // honest judges the position that was sent by the feed alone.
@@ -149,8 +150,12 @@ func (t *table) honest(req *request, n uint32, c coder) *answer {
 	return a
 }
 
-// expire answers that the position is dead: by an error frame, by 410, or by a connected frame and a snapshot.
+// expire answers that the position is dead: by an error frame, by 410, or by a connected frame and a snapshot. OData has nothing but 410.
 func (a *answer) expire(as string) {
+	if a.odata != nil {
+		a.dead(410, event.CursorExpired.String())
+		return
+	}
 	a.how = "expired"
 	switch as {
 	case "gone":
@@ -163,8 +168,12 @@ func (a *answer) expire(as string) {
 	}
 }
 
-// refuse turns a into an answer with a status and a problem document.
+// refuse turns a into an answer with a status and a problem document, or the error document of OData.
 func (a *answer) refuse(status int, title, detail string) {
+	if a.odata != nil {
+		a.odataError(status, title, detail)
+		return
+	}
 	a.status = status
 	a.header["Content-Type"] = []string{"application/problem+json"}
 	b := appendString([]byte(`{"type":"about:blank","title":`), title)

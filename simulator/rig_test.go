@@ -24,6 +24,7 @@ type rig struct {
 	records    []trace.Record
 	log        strings.Builder // everything in order, for people
 	credential string          // of the next request
+	pages      map[Conn]bool   // of the OData wire: shown whole
 	sockets    map[Conn][]byte // WebSockets, and the part of a frame that is not whole yet
 }
 
@@ -35,7 +36,7 @@ func newRig(t testing.TB, opt Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, sim: sim, body: map[Conn]*bytes.Buffer{}, head: map[Conn]*Head{}, closed: map[Conn]CloseKind{}, pending: map[Conn]int{}}
+	r := &rig{t: t, sim: sim, body: map[Conn]*bytes.Buffer{}, head: map[Conn]*Head{}, closed: map[Conn]CloseKind{}, pending: map[Conn]int{}, pages: map[Conn]bool{}}
 	r.drain()
 	return r
 }
@@ -65,7 +66,11 @@ func (r *rig) drain() {
 				owed = fmt.Sprintf(" and %d bytes never", o.Owed)
 			}
 			if !r.frames(o.Conn, o.Bytes) {
-				fmt.Fprintf(&r.log, "%d bytes %s%s\n", o.Conn, show(o.Bytes), owed)
+				text := show(o.Bytes)
+				if r.pages[o.Conn] && len(o.Bytes) < 4000 {
+					text = string(o.Bytes)
+				}
+				fmt.Fprintf(&r.log, "%d bytes %s%s\n", o.Conn, text, owed)
 			}
 			r.pending[o.Conn] += len(o.Bytes)
 			if !r.hold {
@@ -92,7 +97,7 @@ func (r *rig) get(target, position string) Conn {
 	if r.credential != "" {
 		h["Authorization"] = []string{r.credential}
 	}
-	r.sim.Request(r.clock(), r.conns, Request{"GET", target, h})
+	r.sim.Request(r.clock(), r.conns, Request{Method: "GET", Target: target, Header: h})
 	r.drain()
 	return r.conns
 }
@@ -144,7 +149,7 @@ func (r *rig) events(c Conn) []sseEvent { return readSSE(r.body[c].Bytes()) }
 func headers(h Header) string {
 	out := ""
 	for _, name := range []string{"Content-Type", "Retry-After", "Location", "Allow", "Content-Encoding",
-		"Upgrade", "Connection", "Sec-Websocket-Accept", "Sec-Websocket-Protocol", "Sec-Websocket-Extensions", "Sec-Websocket-Version"} {
+		"Odata-Version", "Preference-Applied", "Upgrade", "Connection", "Sec-Websocket-Accept", "Sec-Websocket-Protocol", "Sec-Websocket-Extensions", "Sec-Websocket-Version"} {
 		if v, ok := h[name]; ok {
 			out += fmt.Sprintf(" %s=%q", name, v[0])
 		}

@@ -122,6 +122,9 @@ func (a *At) read(n *strict.Node, spec *Spec) error {
 		err = n.Get("request").Refuse("must be resume or snapshot")
 	}
 	if err == nil && a.Wire != "" && !has(spec.wires(), a.Wire) {
+		if why := spec.whyNot(a.Wire); why != "" {
+			return n.Get("wire").Refuse("the fault %s does not go with %s: %s", spec.Name, a.Wire, why)
+		}
 		err = n.Get("wire").Refuse("must be %s", strings.Join(spec.wires(), ", "))
 	}
 	return err

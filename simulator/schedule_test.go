@@ -133,7 +133,8 @@ func TestRegistry(t *testing.T) {
 		_, b := logic.(sender)
 		_, c := logic.(idler)
 		_, d := logic.(feeder)
-		if !a && !b && !c && !d {
+		_, e := logic.(rounder)
+		if !a && !b && !c && !d && !e {
 			t.Errorf("%s acts nowhere", s.Name)
 		}
 	}

@@ -73,6 +73,8 @@ func runScript(t *testing.T, r *rig, d *datadriven.TestData) {
 			target += "&cursor=" + from
 		}
 		r.dial(target, headers)
+	case "odata":
+		odataCommand(t, r, d)
 	case "say":
 		for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
 			b, err := said(line)
@@ -129,6 +131,13 @@ func scriptOptions(t *testing.T, d *datadriven.TestData) Options {
 		Expiry: text(d, "expiry"), Vouch: text(d, "vouch"), CursorIn: text(d, "cursor"), IDIs: text(d, "id"), Connections: number1(t, d, "connections"),
 		Heartbeat: -1, HeartbeatAs: text(d, "heartbeatAs"), RetryHint: time.Duration(number1(t, d, "retryMs")) * time.Millisecond,
 		Stall: time.Duration(number1(t, d, "stallMs")) * time.Millisecond}
+	opt.ODataVersion, opt.ODataRemoved, opt.ODataRejected = text(d, "odataVersion"), text(d, "removed"), text(d, "rejected")
+	opt.ODataLocation, opt.ODataAnnotations = text(d, "location"), text(d, "annotations")
+	opt.ODataPageSize, opt.ODataCycles, opt.ODataPageBytes = number1(t, d, "pageSize"), number1(t, d, "cycles"), int64(number1(t, d, "pageBytes"))
+	if d.HasArg("rows") {
+		opt.Rows = number1(t, d, "rows")
+	}
+	opt.Watermark = text(d, "watermark")
 	opt.Subscribe, opt.Deflate = text(d, "subscribe"), text(d, "deflate")
 	opt.CloseWait = time.Duration(number1(t, d, "closeWaitMs")) * time.Millisecond
 	if d.HasArg("subprotocols") {

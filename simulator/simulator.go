@@ -30,6 +30,7 @@ type Request struct {
 	Method string
 	Target string // path and query, as on the request line
 	Header Header
+	Origin string // scheme://host as the client called it; empty if the driver does not know. Faults make links of it
 }
 
 // Output is one thing that the simulator has for its driver, in the order in which it is to be done. Exactly one of Head,
@@ -93,6 +94,7 @@ func New(opt Options) (*Simulator, error) {
 	s.wires = []wire{
 		&sse{table{sim: s, wire: SSE, path: opt.Path}},
 		&websocket{table{sim: s, wire: WebSocket, path: opt.WebSocketPath}},
+		newOData(s),
 	}
 	for i, f := range opt.Schedule.Faults {
 		if err := s.plan.add(f); err != nil {

@@ -131,7 +131,7 @@ func (r *rig) dial(target string, header map[string]string) Conn {
 		r.sockets = map[Conn][]byte{}
 	}
 	r.sockets[r.conns] = nil
-	r.sim.Request(r.clock(), r.conns, Request{"GET", target, h})
+	r.sim.Request(r.clock(), r.conns, Request{Method: "GET", Target: target, Header: h})
 	r.drain()
 	return r.conns
 }

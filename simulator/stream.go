@@ -20,6 +20,7 @@ type stream struct {
 	mode   string
 	opened time.Duration
 	live   bool // events follow; false for an answer that is no stream
+	paged  bool // an answer of the OData wire: its body is one page
 	over   bool
 
 	next     event.Seq // next change to send
@@ -50,6 +51,7 @@ type stream struct {
 	dripAt    time.Duration
 	cut       *cut // at a byte
 	cutBy     *armed
+	cutAs     CloseKind // behind the page, on the OData wire
 }
 
 // coder writes what a stream says as its wire has it.
@@ -118,9 +120,10 @@ func (st *stream) end(kind CloseKind, why string) {
 	if kind == EOF && st.ending == "" && st.farewell(why) {
 		return
 	}
-	if st.ending == "" {
+	if st.ending == "" || st.paged && st.mute {
 		st.ending, st.why = kind, why
 	}
+	st.mute = st.mute && !st.paged
 	if st.mute {
 		st.queue, st.queued = nil, 0
 	}
@@ -240,7 +243,7 @@ func (st *stream) sent(r *trace.Record) {
 
 // finish closes a stream that has an end and nothing left to write.
 func (st *stream) finish() {
-	if !st.over && st.ending != "" && len(st.queue) == 0 && st.waiting() == 0 {
+	if !st.over && st.ending != "" && len(st.queue) == 0 && st.waiting() == 0 && !(st.mute && st.paged) {
 		st.home.close(st, st.ending, st.why, false)
 	}
 }

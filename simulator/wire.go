@@ -118,8 +118,13 @@ func (t *table) enter(c Conn, a *answer, struck []*armed) {
 	if a.status != 0 {
 		status = strconv.Itoa(a.status)
 	}
-	t.record(trace.Record{Kind: trace.ServerRequest, Epoch: a.n, Status: status, Detail: a.how,
-		Seq: a.req.position, Cursor: trace.Digest("cursor", a.req.raw)})
+	r := trace.Record{Kind: trace.ServerRequest, Epoch: a.n, Status: status, Detail: a.how, Seq: a.req.position}
+	if t.wire == OData {
+		r.DeltaToken = trace.Digest("deltaToken", a.req.raw)
+	} else {
+		r.Cursor = trace.Digest("cursor", a.req.raw)
+	}
+	t.record(r)
 	for _, f := range struck {
 		t.sim.strike(f, a.stream, event.NoSeq)
 	}

@@ -36,8 +36,8 @@ func TestWireTrigger(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.text, err, c.want)
 		}
 	}
-	if _, err := New(Options{Schedule: Schedule{[]Fault{{Name: "dialect", At: At{Wire: OData}}}}}); err == nil ||
-		!strings.Contains(err.Error(), `at.wire: "odata" is none of the wires of the fault dialect: sse`) {
+	if _, err := New(Options{Schedule: Schedule{[]Fault{{Name: "dialect", At: At{Wire: WebSocket}}}}}); err == nil ||
+		!strings.Contains(err.Error(), `at.wire: "websocket" is none of the wires of the fault dialect: sse`) {
 		t.Errorf("made in Go: %v", err)
 	}
 	r := newRig(t, Options{})

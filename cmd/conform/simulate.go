@@ -29,6 +29,13 @@ type simulateFlags struct {
 	cors      []string
 	protocols []string
 	deflate   string
+	odata     odataFlags
+}
+
+// odataFlags are those of the OData server.
+type odataFlags struct {
+	version, removed, rejected, location, annotations string
+	pageSize                                          int
 }
 
 func newSimulate() *cobra.Command {
@@ -54,12 +61,19 @@ shows the API. It runs until Ctrl-C.`,
 	c.Flags().StringArrayVar(&f.cors, "cors", nil, "origin whose pages may use the simulator, like http://localhost:5173; repeatable; * lets all pages read the streams")
 	c.Flags().StringArrayVar(&f.protocols, "subprotocol", nil, "WebSocket subprotocol that the simulator knows; repeatable")
 	c.Flags().StringVar(&f.deflate, "deflate", "", "compress WebSocket messages where a client offers it: none, each, takeover (default none)")
+	c.Flags().StringVar(&f.odata.version, "odata-version", "", "OData version: negotiate, 4.0, 4.01 (default negotiate: 4.01 for clients that know it)")
+	c.Flags().StringVar(&f.odata.removed, "odata-removed", "", "how OData 4.0 says that a row is gone: context, annotation (default context)")
+	c.Flags().StringVar(&f.odata.rejected, "odata-rejected", "", "status for a delta token that was never given out: gone, bad-request (default gone)")
+	c.Flags().StringVar(&f.odata.location, "odata-location", "", "Location where a snapshot begins, on 410: fresh, none (default none)")
+	c.Flags().StringVar(&f.odata.annotations, "odata-annotations", "", "all: those of the contract; none: a foreign service without them (default all)")
+	c.Flags().IntVar(&f.odata.pageSize, "page-size", 0, "entries on an OData page (default 100)")
 	return c
 }
 
 func simulate(c *cobra.Command, f simulateFlags) error {
 	opt := simulator.Options{Rows: f.rows, Retention: f.retention, Vouch: f.vouch, Expiry: f.expiry,
-		Subprotocols: f.protocols, Deflate: f.deflate}
+		Subprotocols: f.protocols, Deflate: f.deflate, ODataVersion: f.odata.version, ODataRemoved: f.odata.removed, ODataRejected: f.odata.rejected,
+		ODataLocation: f.odata.location, ODataAnnotations: f.odata.annotations, ODataPageSize: f.odata.pageSize}
 	if f.every != 0 && (f.every < time.Millisecond || f.every > time.Hour) {
 		return usage("--publish-every: %v is not between 1ms and 1h", f.every)
 	}

@@ -29,11 +29,14 @@ func (s *Server) URLs() map[string]string {
 // ControlURL is the root of the control API.
 func (s *Server) ControlURL() string { return s.origin() + controlRoot }
 
-func (s *Server) origin() string {
+func (s *Server) origin() string { return s.called(s.Addr()) }
+
+// called is the origin of a request for a host.
+func (s *Server) called(host string) string {
 	if s.opt.TLS {
-		return "https://" + s.Addr()
+		return "https://" + host
 	}
-	return "http://" + s.Addr()
+	return "http://" + host
 }
 
 // CA is the certificate to trust, in PEM; empty without TLS.

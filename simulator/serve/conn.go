@@ -52,7 +52,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.conns[c.id] = c
 	s.wg.Go(c.write)
 	s.wg.Go(func() { c.read(len(early)) })
-	s.sim.Request(s.now(), c.id, simulator.Request{Method: r.Method, Target: r.URL.RequestURI(), Header: simulator.Header(r.Header)})
+	s.sim.Request(s.now(), c.id, simulator.Request{Method: r.Method, Target: r.URL.RequestURI(), Header: simulator.Header(r.Header),
+		Origin: s.called(r.Host)})
 	s.drain()
 	if len(early) > 0 && s.conns[c.id] == c && c.upgraded {
 		s.sim.Received(s.now(), c.id, early)

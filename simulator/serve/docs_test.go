@@ -32,7 +32,7 @@ func TestDocs(t *testing.T) {
 	s := open(t, simulator.Options{Rows: 2})
 	var first *bufio.Reader
 	seen := 0
-	block := regexp.MustCompile("(?s)```session (follow|control|websocket)\n(.*?)```")
+	block := regexp.MustCompile("(?s)```session (follow|control|websocket|odata)\n(.*?)```")
 	got := block.ReplaceAllStringFunc(string(text), func(b string) string {
 		m := block.FindStringSubmatch(b)
 		command := ""
@@ -44,6 +44,13 @@ func TestDocs(t *testing.T) {
 		switch {
 		case m[1] == "control":
 			out = s.playControl(command)
+		case m[1] == "odata":
+			res := s.playGet(command)
+			var page bytes.Buffer
+			_, err := page.ReadFrom(res.Body)
+			s.must(err)
+			out = page.String() + "\n"
+			s.wait("the page to be written", func(st simulator.State) bool { return len(st.Connections) == 1 })
 		case m[1] == "websocket":
 			_, _, _, url := s.parts(command)
 			ws, _, err := websocket.Dial(s.ctx, url, nil)

@@ -60,16 +60,16 @@ func publishChanges(b *strict.Node, sim *simulator.Simulator, now simulator.Now)
 }
 
 // changeMembers are those that every change may have.
-var changeMembers = []string{"type", "eventId", "timestamp"}
+var changeMembers = []string{"type", "eventId", "timestamp", "reason"}
 
 // change reads one change: {type: upsert, id, feature}, {type: delete, id} or {type: delta, upserts: [{id, feature}], deletes: [id]}; each
-// may name its event id, and its time as a date of RFC 3339.
+// may name its event id, its time as a date of RFC 3339, and the reason of its deletes.
 func change(n *strict.Node) (c simulator.Change, err error) {
 	if err := n.Only(append(changeMembers, "id", "feature", "upserts", "deletes")...); err != nil {
 		return c, err
 	}
 	kind, date := "", ""
-	if err := errors.Join(n.String("type", &kind), n.String("eventId", &c.ID), n.String("timestamp", &date)); err != nil {
+	if err := errors.Join(n.String("type", &kind), n.String("eventId", &c.ID), n.String("timestamp", &date), n.String("reason", &c.Reason)); err != nil {
 		return c, err
 	}
 	if date != "" {
