@@ -12,9 +12,19 @@ import (
 
 // Relay is what a fleet-wake relay may present. The zero value may present nothing.
 type Relay struct {
-	stream, poll transport.Secret
-	problem      string
-	notes        []string
+	// Behind a pointer, since what prints a struct goes past the methods of members that are not exported.
+	secrets *secrets
+	problem string
+	notes   []string
+}
+
+type secrets struct{ stream, poll transport.Secret }
+
+func (r Relay) held() secrets {
+	if r.secrets == nil {
+		return secrets{}
+	}
+	return *r.secrets
 }
 
 // AliasError says that one secret stands in two classes (D-56). A relay must not start.
@@ -43,7 +53,7 @@ func Resolve(s Sources) (Relay, error) {
 			return Relay{}, &AliasError{pair[0].leaf, pair[1].leaf}
 		}
 	}
-	r := Relay{stream: one.value, poll: three.value, problem: one.problem}
+	r := Relay{secrets: &secrets{one.value, three.value}, problem: one.problem}
 	for _, other := range []held{three, boot} {
 		if other.problem != "" {
 			r.notes = append(r.notes, other.problem+"; nothing was compared with it")
@@ -62,7 +72,7 @@ func same(a, b transport.Secret) bool {
 }
 
 // Declared says whether there is a class-1 credential. Without one no consumer is built, and Reason says so.
-func (r Relay) Declared() bool { return r.stream != "" }
+func (r Relay) Declared() bool { return r.held().stream != "" }
 
 // Reason is why there is no consumer: fleet facts 6, row 7, with the names of the leaves, and behind it what is wrong with a home that was
 // declared. Empty if there is a credential.
@@ -81,15 +91,15 @@ func (r Relay) Credential() transport.Credential {
 	if !r.Declared() {
 		return transport.Credential{}
 	}
-	return transport.Credential{Header: "Authorization", Value: "Bearer " + r.stream}
+	return transport.Credential{Header: "Authorization", Value: "Bearer " + r.held().stream}
 }
 
 // Headers is what else the transport gets: class 3 for its catch-up poll, as transport.PollCredential. None if that is not declared.
 func (r Relay) Headers() []transport.ExtraHeader {
-	if r.poll == "" {
+	if r.held().poll == "" {
 		return nil
 	}
-	return []transport.ExtraHeader{{Name: transport.PollCredential, Value: "Bearer " + r.poll}}
+	return []transport.ExtraHeader{{Name: transport.PollCredential, Value: "Bearer " + r.held().poll}}
 }
 
 // CredentialSource is Credential for subscription.WithCredentials: the same one each time, since secrets are read once.
