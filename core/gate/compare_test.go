@@ -43,6 +43,7 @@ const (
 	snapMissing
 	malformed
 	stride
+	refresh
 	require
 	closing
 	failing
@@ -51,15 +52,15 @@ const (
 
 // weights steer each phase to its rare rows, in 256ths; what is left over is next.
 var weights = map[gate.Phase][moves]int{
-	gate.AwaitingSnapshot: {dup: 16, snapLow: 20, gap: 10, snapHigh: 90, snapReuse: 10, missing: 24, snapMissing: 24, malformed: 24, require: 30, closing: 3, failing: 2},
-	gate.Resuming: {mergeNext: 18, dup: 24, snapLow: 24, gap: 20, snapHigh: 20, snapConflict: 12, conflict: 14, reuse: 32, snapReuse: 26, missing: 22,
+	gate.AwaitingSnapshot: {refresh: 4, dup: 16, snapLow: 20, gap: 10, snapHigh: 90, snapReuse: 10, missing: 24, snapMissing: 24, malformed: 24, require: 30, closing: 3, failing: 2},
+	gate.Resuming: {refresh: 14, mergeNext: 14, dup: 22, snapLow: 22, gap: 18, snapHigh: 18, snapConflict: 12, conflict: 14, reuse: 32, snapReuse: 26, missing: 20,
 		malformed: 20, require: 4, closing: 1, failing: 1},
 	gate.Live: {mergeNext: 10, dup: 12, snapLow: 8, mergeDup: 6, gap: 4, mergeGap: 4, snapHigh: 8, snapConflict: 2, conflict: 3, reuse: 4, snapReuse: 4,
-		missing: 2, snapMissing: 2, malformed: 3, stride: 60, require: 6, closing: 2, failing: 2},
-	gate.ResnapshotRequired: {next: 16, mergeNext: 4, gap: 4, snapLow: 44, snapHigh: 84, snapConflict: 24, snapReuse: 10, missing: 8, snapMissing: 12, malformed: 12,
+		missing: 2, snapMissing: 2, malformed: 3, stride: 60, refresh: 14, require: 6, closing: 2, failing: 2},
+	gate.ResnapshotRequired: {refresh: 4, next: 16, mergeNext: 4, gap: 4, snapLow: 44, snapHigh: 84, snapConflict: 24, snapReuse: 10, missing: 8, snapMissing: 12, malformed: 12,
 		require: 34, closing: 2, failing: 2},
-	gate.Failed: {next: 90, snapHigh: 30, malformed: 20, require: 40, closing: 46, failing: 30},
-	gate.Shut:   {next: 90, snapHigh: 30, malformed: 20, require: 60, closing: 28, failing: 28},
+	gate.Failed: {refresh: 30, next: 60, snapHigh: 30, malformed: 20, require: 40, closing: 46, failing: 30},
+	gate.Shut:   {refresh: 30, next: 60, snapHigh: 30, malformed: 20, require: 60, closing: 28, failing: 28},
 }
 
 // life is one gate from its start to its end.
@@ -223,6 +224,8 @@ func (l *life) step() error {
 		return l.require(r[l.draw(6, "reason")], "why")
 	case stride:
 		return l.stride()
+	case refresh:
+		return l.refreshed()
 	case closing:
 		return l.close([]event.Reason{event.Closed, event.Cancelled}[l.draw(2, "reason")])
 	case failing:
@@ -235,6 +238,28 @@ func (l *life) step() error {
 		_, err := l.enqueue(ev)
 		return err
 	}
+}
+
+// refreshed is a refresh, mostly of what is held and mostly when nothing is pending.
+func (l *life) refreshed() error {
+	if l.draw(4, "settle") > 0 && l.g.State().Phase == gate.Live {
+		if err := l.settle(true); err != nil {
+			return err
+		}
+		l.count()
+	}
+	held, _ := l.g.Held()
+	pos := l.ordinary().Pos
+	pos.Seq = held.Pos.Seq
+	switch l.draw(8, "at") {
+	case 0:
+		pos.Seq += event.Seq(1 + l.draw(3, "ahead"))
+	case 1:
+		pos.Seq -= event.Seq(1 + l.draw(3, "back"))
+	case 2:
+		pos.Seq = event.NoSeq
+	}
+	return l.refresh(pos)
 }
 
 // stride is a healthy stretch: contiguous events, each applied and saved before the next.

@@ -1,6 +1,6 @@
 // Package gate decides which events may advance a position: values in, values out. Inputs decide at once, Take hands out
 // what follows from them. The table that it implements is readable in testdata/table; the contract behind it is
-// facts 2.1 to 2.11 as changed by D-01 to D-19 and D-29.
+// facts 2.1 to 2.11 as changed by D-01 to D-19, D-28 and D-29.
 package gate
 
 import "github.com/conform-dev/conform/core/event"

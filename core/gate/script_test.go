@@ -17,6 +17,7 @@ import (
 //	snapshot 5 | merge 5 | delta 6 id=x token=t | upsert - | malformed checkpoint-conflict    (- is a sequence that is none)
 //	document {"type":"delta","sequence":11,"upserts":[]}     (captured by event.Parse)
 //	applied | consumer-fails | saved | save-fails
+//	refresh 10 token=d2                       (no event: a newer form of the held position)
 //	require cursor-expired | fail delivery-failed | close | cancel
 //
 // What is due is taken after every line, unless the line ends with " ..." (the driver was slow).
@@ -131,6 +132,12 @@ func (s *script) input(verb string, args []string) error {
 			return fmt.Errorf("owed is %q", s.owed)
 		}
 		return s.result(verb == "applied" || verb == "saved")
+	case "refresh":
+		ev, _, err := readEvent("delta", args)
+		if err != nil {
+			return err
+		}
+		return s.refresh(ev.Pos)
 	case "require":
 		r, _ := event.ParseReason(args[0])
 		return s.require(r, strings.Join(args[1:], " "))

@@ -94,6 +94,25 @@ func (w *twin) require(r event.Reason, detail string) error {
 	return w.compare()
 }
 
+// refresh offers a newer form of the held position; both must agree on whether it counts.
+func (w *twin) refresh(pos event.Position) error {
+	before, ok := w.g.Held()
+	w.now++
+	taken := w.g.Refresh(w.now, pos)
+	w.m.Refresh(position(pos))
+	after, _ := w.g.Held()
+	if !taken {
+		w.now--
+		if after != before {
+			return fmt.Errorf("an ignored refresh changed %+v to %+v", before, after)
+		}
+	}
+	if taken && (!ok || after.SavedAt != w.now) {
+		return fmt.Errorf("refreshed at %d, held %+v %v", w.now, after, ok)
+	}
+	return w.compare()
+}
+
 func (w *twin) fail(r event.Reason) error {
 	w.g.Fail(r)
 	if err := w.m.Fail(r.String()); err != nil {

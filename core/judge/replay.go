@@ -156,6 +156,8 @@ func (g *replayed) input(r *trace.Record) {
 		err = g.model.Saved(r.Reason == "")
 	case trace.GateRequire:
 		err = g.model.RequireResnapshot(r.Reason, r.Detail)
+	case trace.GateRefresh:
+		g.model.Refresh(position(r))
 	case trace.GateFail:
 		err = g.model.Fail(r.Reason)
 	case trace.GateClose:

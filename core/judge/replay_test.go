@@ -97,6 +97,10 @@ func wild(t *rapid.T) []trace.Record {
 		case what == 9:
 			g.RequireResnapshot(event.TransportGap, "told")
 			input(trace.GateRequire, func(r *trace.Record) { r.Reason, r.Detail = "transport-gap", "told" })
+		case what == 10 && rapid.Bool().Draw(t, "refreshes"):
+			pos := event.Position{Seq: rapid.SampledFrom([]event.Seq{seq, seq, seq - 1, event.NoSeq}).Draw(t, "at"), Cursor: rapid.SampledFrom([]string{"", "c3", "c4"}).Draw(t, "cursor")}
+			g.Refresh(0, pos)
+			input(trace.GateRefresh, func(r *trace.Record) { r.Seq, r.Cursor = pos.Seq, trace.Digest("cursor", pos.Cursor) })
 		case what == 10 && rapid.IntRange(0, 5).Draw(t, "ends") == 0:
 			g.Close(event.Cancelled)
 			input(trace.GateClose, func(r *trace.Record) { r.Reason = "cancelled" })

@@ -178,6 +178,30 @@ func (m *Model) RequireResnapshot(reason, detail string) error {
 	return nil
 }
 
+// Refresh is a newer form of the held position from a source that has nothing new (D-28).
+func (m *Model) Refresh(p Position) {
+	switch {
+	case m.state.Phase == "closed":
+		m.row("G-X04")
+	case m.state.Phase == "error":
+		m.row("G-E05")
+	case m.state.Phase != "live":
+		m.row("G-O16")
+	case m.active != nil: // only then may anything wait behind it
+		m.row("G-L16")
+	case p.Seq != m.held.Seq:
+		m.row("G-L15")
+	default:
+		m.row("G-L14")
+		m.held = m.held.with(p)
+		m.state.Persisted = false
+		if m.cfg.Saves {
+			m.behind++
+			m.active = &work{kind: "save"}
+		}
+	}
+}
+
 // Fail ends the model for a reason outside it. It returns an error for a reason that is no failure.
 func (m *Model) Fail(reason string) error {
 	if reason == "" || reason == "compatible" {

@@ -5,7 +5,7 @@
 // # Replaying a trace
 //
 // A judge makes a Model from a trace's start record and gives it the gate inputs in their order: Enqueue, Applied, Saved,
-// RequireResnapshot, Fail, Close. It calls Take when the trace shows the first output (abort, delivery, apply, save) after
+// RequireResnapshot, Refresh, Fail, Close. It calls Take when the trace shows the first output (abort, delivery, apply, save) after
 // one or more inputs, and compares: what Take returns is exactly what the gate owed there, in the order abort, deliveries,
 // apply or save. After the last input it calls Take once more: anything returned that the trace lacks is a missing output.
 // State, Held and Rows may be read at any time.

@@ -94,20 +94,7 @@ func (m *Model) accept(o *offered) {
 		m.epoch = false
 		m.held = &Position{}
 	}
-	m.held.Seq = o.Seq
-	for _, p := range []struct {
-		held    *string
-		carried string
-	}{
-		{&m.held.Cursor, o.Cursor},
-		{&m.held.Watermark, o.Watermark},
-		{&m.held.Timestamp, o.Timestamp},
-		{&m.held.DeltaToken, o.DeltaToken},
-	} {
-		if p.carried != "" {
-			*p.held = p.carried
-		}
-	}
+	m.held = m.held.with(o.Position)
 	m.remember(o.ID)
 	m.state.Phase, m.state.Reason, m.state.Detail = "live", "", ""
 	m.state.Persisted = false
@@ -122,6 +109,26 @@ func (m *Model) accept(o *offered) {
 	}
 	m.answer(o.ticket, "applied", "")
 	m.next()
+}
+
+// with is p under the number of over, with what over names in place of what p has.
+func (p *Position) with(over Position) *Position {
+	out := *p
+	out.Seq = over.Seq
+	for _, part := range []struct {
+		held    *string
+		carried string
+	}{
+		{&out.Cursor, over.Cursor},
+		{&out.Watermark, over.Watermark},
+		{&out.Timestamp, over.Timestamp},
+		{&out.DeltaToken, over.DeltaToken},
+	} {
+		if part.carried != "" {
+			*part.held = part.carried
+		}
+	}
+	return &out
 }
 
 // remember keeps the last MaxIDs ids.

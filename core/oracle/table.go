@@ -58,6 +58,9 @@ var Table = []Row{
 	{"G-L11", "live", "replacement snapshot, sequence above p, new id", "consumer, applied; positions and ids start over", "live", "D-02, D-03"},
 	{"G-L12", "live", "ordinary, sequence p+1, remembered id", "resnapshot-required / event-id-reused", "resnapshot-required", ""},
 	{"G-L13", "live", "replacement snapshot, sequence above p, remembered id", "resnapshot-required / event-id-reused", "resnapshot-required", "D-02"},
+	{"G-L14", "live, nothing pending", "position refresh, sequence = p", "no delivery, no count; positions overlaid, ids stay; one save without an event", "live", "D-28"},
+	{"G-L15", "live, nothing pending", "position refresh, any other sequence", "ignored", "live", "D-28"},
+	{"G-L16", "live, an event is pending or a save runs", "position refresh", "ignored", "live", "D-28"},
 
 	{"G-N01", "resnapshot-required", "malformed", "resnapshot-required / its own reason; the stored one stays", "unchanged", "D-08"},
 	{"G-N02", "resnapshot-required", "ordinary", "resnapshot-required / stored reason", "unchanged", ""},
@@ -85,15 +88,18 @@ var Table = []Row{
 	{"G-O13", "live", "the save succeeds", "persisted; applied", "live", "D-09"},
 	{"G-O14", "live", "accepted, no save due yet", "applied, not persisted", "live", "D-16"},
 	{"G-O15", "live", "the queue runs empty behind duplicates, something unsaved", "one save without an event", "live", "D-16"},
+	{"G-O16", "any open but live", "position refresh", "ignored", "unchanged", "D-28"},
 
 	{"G-E01", "error", "any event", "error / stored reason", "error", ""},
 	{"G-E02", "error", "requireResnapshot", "ignored", "error", ""},
 	{"G-E03", "error", "close", "", "closed", ""},
 	{"G-E04", "error", "failure from outside", "ignored", "error", ""},
+	{"G-E05", "error", "position refresh", "ignored", "error", "D-28"},
 
 	{"G-X01", "closed", "any event", "cancelled / stored reason", "closed", ""},
 	{"G-X02", "closed", "requireResnapshot", "ignored", "closed", ""},
 	{"G-X03", "closed", "close, failure from outside", "ignored, the first reason stays", "closed", ""},
+	{"G-X04", "closed", "position refresh", "ignored", "closed", "D-28"},
 }
 
 // Abolished are the rows of facts 2.7 that a decision replaced, and what holds instead.

@@ -12,7 +12,8 @@ import (
 type answer struct {
 	Line       int         `json:"line"` // of the input, from 1
 	Op         string      `json:"op"`
-	Ticket     gate.Ticket `json:"ticket,omitempty"` // of the event that was enqueued
+	Ticket     gate.Ticket `json:"ticket,omitempty"`    // of the event that was enqueued
+	Refreshed  *bool       `json:"refreshed,omitempty"` // with a refresh: whether it counted
 	Deliveries []delivery  `json:"deliveries"`
 	State      state       `json:"state"`
 	Due        due         `json:"due"`

@@ -109,6 +109,9 @@ func (b *bench) line(line []byte) (*answer, *flaw) {
 		b.result(in.failure)
 	case opRequire:
 		b.g.RequireResnapshot(in.reason, in.detail)
+	case opRefresh:
+		taken := b.g.Refresh(b.now, in.pos)
+		a.Refreshed = &taken
 	case opFail:
 		b.g.Fail(in.reason)
 	case opClose:

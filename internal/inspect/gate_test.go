@@ -28,6 +28,7 @@ type reply struct {
 	Line       int
 	Op         string
 	Ticket     uint64
+	Refreshed  *bool
 	Deliveries []struct {
 		Ticket   uint64
 		Status   string
@@ -38,8 +39,9 @@ type reply struct {
 		Phase, Reason, Detail string
 		Checkpoint            *struct {
 			Resume struct {
-				Sequence int64
-				Cursor   string
+				Sequence   int64
+				Cursor     string
+				DeltaToken string
 			}
 			RecentEventIDs []string
 			SavedAt        string
@@ -113,6 +115,39 @@ func TestTurnByHand(t *testing.T) {
 	}
 	if d := r[6].Deliveries; len(d) != 1 || d[0].Reason != "checkpoint-save-failed" || r[6].State.Phase != "error" || r[6].State.Checkpoint.Resume.Sequence != 11 {
 		t.Errorf("P-GATE-17: %+v", r[6])
+	}
+}
+
+// D-28: what a refresh changes, and where it changes nothing.
+func TestRefresh(t *testing.T) {
+	r := run(t, false, withOptions(`{"store":true,"now":0}`)+`
+{"op":"refresh","position":{"sequence":10}}
+{"op":"enqueue","event":{"type":"snapshot","sequence":10,"features":[],"eventId":"s10","cursor":"c10","deltaToken":"d10"}}
+{"op":"applied"}
+{"op":"refresh","position":{"sequence":10,"deltaToken":"d11"}}
+{"op":"saved"}
+{"op":"refresh","position":{"sequence":11,"deltaToken":"d11"}}
+{"op":"refresh","position":{"deltaToken":"d11"}}
+{"op":"refresh","position":{"sequence":10,"deltaToken":"d11"},"now":1000}
+{"op":"saved"}
+`)
+	for i, counted := range map[int]bool{1: false, 4: false, 6: false, 7: false, 8: true} {
+		if got := r[i].Refreshed; got == nil || *got != counted {
+			t.Errorf("line %d: refreshed %v, want %v", r[i].Line, got, counted)
+		}
+	}
+	if r[9].Refreshed != nil {
+		t.Error("what is no refresh answers for one")
+	}
+	taken, c := r[8], r[8].State.Checkpoint
+	if c.Resume.DeltaToken != "d11" || c.Resume.Cursor != "c10" || c.SavedAt != "1970-01-01T00:00:01.000Z" || len(c.RecentEventIDs) != 1 {
+		t.Errorf("held %+v", c)
+	}
+	if taken.Due.Save == nil || taken.Due.Apply != nil || taken.State.AcceptedEventCount != 1 || taken.State.CheckpointPersisted || len(taken.Deliveries) != 0 {
+		t.Errorf("what follows: %+v", taken)
+	}
+	if !r[9].State.CheckpointPersisted {
+		t.Error("not persisted after the save")
 	}
 }
 
@@ -218,7 +253,7 @@ func TestTicketsProperty(t *testing.T) {
 		last := uint64(0)
 		for range rapid.IntRange(1, 40).Draw(t, "inputs") {
 			var r reply
-			switch op := rapid.SampledFrom([]string{"delta", "delta", "delta", "snapshot", "result", "result", "result", "fails", "require"}).Draw(t, "op"); op {
+			switch op := rapid.SampledFrom([]string{"delta", "delta", "delta", "snapshot", "result", "result", "result", "fails", "require", "refresh"}).Draw(t, "op"); op {
 			case "delta", "snapshot":
 				last++
 				open[last] = true
@@ -226,6 +261,8 @@ func TestTicketsProperty(t *testing.T) {
 				if r.Ticket != last {
 					t.Fatalf("ticket %d, want %d", r.Ticket, last)
 				}
+			case "refresh":
+				r = do(`{"op":"refresh","position":{"sequence":%d,"deltaToken":"d"}}`, rapid.IntRange(0, 8).Draw(t, "seq"))
 			case "require":
 				r = do(`{"op":"requireResnapshot","reason":"transport-gap"}`)
 			default:

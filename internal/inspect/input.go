@@ -19,6 +19,7 @@ const (
 	opApplied = "applied"
 	opSaved   = "saved"
 	opRequire = "requireResnapshot"
+	opRefresh = "refresh"
 	opFail    = "fail"
 	opClose   = "close"
 )
@@ -35,6 +36,7 @@ var ops = []opForm{
 	{opApplied, []string{"op", "error", "now"}},
 	{opSaved, []string{"op", "error", "now"}},
 	{opRequire, []string{"op", "reason", "detail", "now"}},
+	{opRefresh, []string{"op", "position", "now"}},
 	{opFail, []string{"op", "reason", "now"}},
 	{opClose, []string{"op", "reason", "now"}},
 }
@@ -49,8 +51,9 @@ type input struct {
 	config  gate.Config        // new
 	start   gate.Start         // new
 
-	event   []byte // enqueue: the bytes as they stand in the line
-	failure error  // applied, saved: nil without `error`
+	event   []byte         // enqueue: the bytes as they stand in the line
+	failure error          // applied, saved: nil without `error`
+	pos     event.Position // refresh
 	reason  event.Reason
 	detail  string
 }
@@ -137,6 +140,12 @@ func (in *input) fill(members []member) *flaw {
 			}
 		}
 		return in.fillReason(members, event.None, gate.Recoverable)
+	case opRefresh:
+		pos := get(members, "position")
+		if pos == nil {
+			return flawed(in.at, "%s without position", in.op)
+		}
+		return in.fillPosition(pos)
 	case opFail:
 		return in.fillReason(members, event.None, func(r event.Reason) bool { return r != event.Compatible })
 	case opClose:
@@ -163,6 +172,34 @@ func (in *input) fillReason(members []member, usual event.Reason, may func(event
 		return flawed(m.from, "reason: %s is no reason for %s; one of %s", quote(word), in.op, reasons(may))
 	}
 	in.reason = r
+	return nil
+}
+
+// fillPosition reads a position in the form of a checkpoint's resume. It may be without a sequence: what the gate makes of that is to
+// be seen.
+func (in *input) fillPosition(m *member) *flaw {
+	in.pos = event.NoPosition
+	members, f := split(m.raw, m.from)
+	if f != nil {
+		return f
+	}
+	if f := only(members, m.name, "sequence", "cursor", "watermark", "timestamp", "deltaToken"); f != nil {
+		return f
+	}
+	for _, part := range members {
+		if part.name == "sequence" {
+			n, f := part.whole(0, int64(event.MaxSeq))
+			if f != nil {
+				return f
+			}
+			in.pos.Seq = event.Seq(n)
+			continue
+		}
+		to := map[string]*string{"cursor": &in.pos.Cursor, "watermark": &in.pos.Watermark, "timestamp": &in.pos.Timestamp, "deltaToken": &in.pos.DeltaToken}[part.name]
+		if *to, f = part.text(); f != nil {
+			return f
+		}
+	}
 	return nil
 }
 

@@ -22,13 +22,18 @@ func TestMistakes(t *testing.T) {
 		{`{}`, `byte 1: no member op`},
 		{`{"op":7}`, `byte 7: op: not a string`},
 		{"{\"op\":\"\xff\"}", `byte 7: op: not UTF-8`},
-		{`{"op":"resnapshot"}`, `byte 7: unknown op "resnapshot"; known are new, enqueue, applied, saved, requireResnapshot, fail, close`},
+		{`{"op":"resnapshot"}`, `byte 7: unknown op "resnapshot"; known are new, enqueue, applied, saved, requireResnapshot, refresh, fail, close`},
 		{`{"op":"close","reason":"closed","op":"close"}`, `byte 33: member "op" is there twice`},
 		{`{"op":"close","resaon":"closed"}`, `byte 15: unknown member "resaon" of close; known are op, reason, now`},
 		{`{"op":"close","reason":"cursor-expired"}`, `byte 24: reason: "cursor-expired" is no reason for close; one of cancelled, closed`},
 		{`{"op":"close","reason":null}`, `byte 24: reason: not a string`},
 		{`{"op":"requireResnapshot"}`, `byte 7: requireResnapshot without reason; one of source-version-changed, authorization-scope-changed, cursor-expired, resume-unsupported, transport-gap`},
 		{`{"op":"requireResnapshot","reason":"transport-gap","detail":1}`, `byte 61: detail: not a string`},
+		{`{"op":"refresh"}`, `byte 7: refresh without position`},
+		{`{"op":"refresh","position":7}`, `byte 28: not an object`},
+		{`{"op":"refresh","position":{"seq":1}}`, `byte 29: unknown member "seq" of position; known are sequence, cursor, watermark, timestamp, deltaToken`},
+		{`{"op":"refresh","position":{"sequence":9007199254740992}}`, `byte 40: sequence: 9007199254740992 is not between 0 and 9007199254740991`},
+		{`{"op":"refresh","position":{"cursor":1}}`, `byte 38: cursor: not a string`},
 		{`{"op":"fail","reason":""}`, `byte 23: reason: "" is no reason for fail; one of invalid-checkpoint, `},
 		{`{"op":"fail","reason":"compatible"}`, `byte 23: reason: "compatible" is no reason for fail; one of `},
 		{`{"op":"enqueue"}`, `byte 7: enqueue without event`},
@@ -158,6 +163,7 @@ func TestEventBytesAreKept(t *testing.T) {
 func FuzzGate(f *testing.F) {
 	f.Add([]byte(newLine+`{"op":"enqueue","event":{"type":"snapshot","sequence":1,"features":[],"eventId":"a"}}`+"\n"+`{"op":"applied","now":5}`), false)
 	f.Add([]byte(withOptions(`{"store":true,"maxPendingEvents":1,"maxRecentEventIds":1,"saveEvery":2,"initialCheckpoint":{},"now":-1}`)+`{"op":"requireResnapshot","reason":"transport-gap","detail":"d"}`), true)
+	f.Add([]byte(withOptions(`{"store":true}`)+`{"op":"refresh","position":{"sequence":1,"deltaToken":"d"}}`), false)
 	f.Add([]byte(newLine+`{"op":"enqueue","event":{"type":"delta","sequence":1e1}}`+"\n"+`{"op":"fail","reason":"delivery-failed"}`+"\n"+`{"op":"close"}`), true)
 	f.Add([]byte(`{"\u006fp":"close" , "reason":"\"\\"}`), false)
 	f.Add([]byte(newLine+`{"op":"enqueue","event":`+"\n"), false)
