@@ -15,12 +15,12 @@ func newInspect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect",
 		Short: "See what a part of conform makes of what is on stdin",
-		Long: `See what the SSE and WebSocket decoders make of bytes on stdin, the delivery gate of inputs, or a checkpoint store of documents and texts.
+		Long: `See what the SSE, WebSocket and OData decoders make of bytes on stdin, the delivery gate of inputs, or a checkpoint store of documents and texts.
 The answers are JSON lines. docs/inspect.md describes them.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}
-	c.AddCommand(newInspectSSE(), newInspectWS(), newInspectGate(), newInspectCheckpoint(), newInspectScreen())
+	c.AddCommand(newInspectSSE(), newInspectWS(), newInspectOData(), newInspectGate(), newInspectCheckpoint(), newInspectScreen())
 	return c
 }
 

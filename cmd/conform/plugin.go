@@ -12,6 +12,7 @@ import (
 	"github.com/conform-dev/conform/core/plugin"
 	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/plugins/fleetwake"
+	"github.com/conform-dev/conform/plugins/odata"
 	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/plugins/websocket"
 )
@@ -19,6 +20,7 @@ import (
 // bundled are the transports that this binary serves itself: it starts itself as `conform plugin serve NAME`.
 var bundled = map[string]func() transport.Transport{
 	"fleetwake": fleetwake.New,
+	"odata":     odata.New,
 	"sse":       sse.New,
 	"websocket": websocket.New,
 }

@@ -1,4 +1,4 @@
-// Package inspect shows what a part of conform makes of something a person holds in hand: sse and ws what the decoders make of
+// Package inspect shows what a part of conform makes of something a person holds in hand: sse, ws and odata what the decoders make of
 // bytes, gate what the delivery gate makes of inputs, checkpoint and screen what a store would make of documents and texts.
 // Nothing here decides anything: the parts are the ones that certify runs use. docs/inspect.md is the manual.
 package inspect
