@@ -236,6 +236,9 @@ func (s *Simulator) State() State {
 	}
 	slices.SortFunc(out.Connections, func(a, b Connection) int { return a.Request - b.Request })
 	for _, a := range s.plan.armed {
+		if a.left == 0 {
+			continue // it goes when the schedule is looked at next
+		}
 		fault := a.fault
 		fault.Times = a.left
 		out.Faults = append(out.Faults, fault)

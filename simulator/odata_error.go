@@ -1,16 +1,12 @@
 package simulator
 
-import (
-	"strings"
+import "github.com/conform-dev/conform/core/event"
 
-	"github.com/conform-dev/conform/core/event"
-)
-
-// odataError turns a into an answer with a status and an OData error document. The code is the title in small letters with dashes.
+// odataError turns a into an answer with a status and an OData error document.
 func (a *answer) odataError(status int, code, message string) {
 	a.status = status
 	a.header["Content-Type"] = []string{a.odata.dialect.mediaType()}
-	b := appendString([]byte(`{"error":{"code":`), strings.ToLower(strings.ReplaceAll(code, " ", "-")))
+	b := appendString([]byte(`{"error":{"code":`), code)
 	b = appendString(append(b, `,"message":`...), message)
 	a.body = append(b, '}', '}')
 	if status == 204 || status == 304 {

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,9 @@ func FuzzODataRequest(f *testing.F) {
 	}
 	f.Add("", "*/*;q=0.0, text/*", "NaN", "track-changes;a")
 	f.Fuzz(func(t *testing.T, query, accept, version, prefer string) {
+		if _, err := url.ParseRequestURI("/odata/incidents?" + query); err != nil {
+			t.Skip("no target of a request; the first wire answers it")
+		}
 		r := newRig(t, Options{Rows: 5, ODataPageSize: 2})
 		r.publish(AutoMixed, 3)
 		r.track()

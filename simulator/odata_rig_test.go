@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/conform-dev/conform/core/event"
 )
 
 // odataOrigin is where the tests call the server.
@@ -150,4 +152,35 @@ func odataCommand(t *testing.T, r *rig, d *datadriven.TestData) {
 		header["Prefer"] = []string{"odata.track-changes"}
 	}
 	r.odata(method, target, header)
+}
+
+// change publishes c; its kind is found from what it holds.
+func (r *rig) change(c Change) {
+	r.t.Helper()
+	switch {
+	case len(c.Deletes) == 0:
+		c.Kind = event.Upsert
+	case len(c.Upserts) == 0:
+		c.Kind = event.Delete
+	default:
+		c.Kind = event.Delta
+	}
+	_, err := r.sim.Publish(r.clock(), c)
+	r.must(err)
+}
+
+func (r *rig) wantText(c Conn, text string) {
+	r.t.Helper()
+	if !strings.Contains(r.body[c].String(), text) {
+		r.t.Errorf("request %d: %s\nwant %s", c, r.body[c], text)
+	}
+}
+
+// wantStatus compares the status, and one header if it is named.
+func (r *rig) wantStatus(c Conn, status int, name, value string) {
+	r.t.Helper()
+	h := r.head[c]
+	if h.Status != status || name != "" && (len(h.Header[name]) != 1 || h.Header[name][0] != value) {
+		r.t.Errorf("request %d: %d %v, want %d %s %s", c, h.Status, h.Header, status, name, value)
+	}
 }

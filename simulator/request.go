@@ -171,7 +171,7 @@ func (a *answer) expire(as string) {
 // refuse turns a into an answer with a status and a problem document, or the error document of OData.
 func (a *answer) refuse(status int, title, detail string) {
 	if a.odata != nil {
-		a.odataError(status, title, detail)
+		a.odataError(status, strings.ToLower(strings.ReplaceAll(title, " ", "-")), detail) // a code has no spaces
 		return
 	}
 	a.status = status
