@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/conform-dev/conform/core/checkpoint"
+	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/gate"
 	"github.com/conform-dev/conform/core/session"
 )
@@ -58,7 +59,7 @@ func (m *Sampler) After(s Loop, ctx *checkpoint.Context, now session.Now, due *s
 	if due.End != nil {
 		m.over = true
 		why := AfterFailure
-		if due.End.Cause == session.ByCaller || due.End.Cause == session.ServerStop {
+		if due.End.Cause == session.ByCaller || due.End.Cause == session.ServerStop && due.End.Reason == event.None {
 			why = AfterStop
 		}
 		m.add(why, s, now, &st, &ob)

@@ -66,7 +66,7 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 			s.again(d.RetryAfter)
 			return
 		}
-		s.finish(Ending{Cause: d.Ends, Status: d.Status, Reason: d.Reason, Detail: d.Detail}, event.Closed)
+		s.stop(Ending{Cause: d.Ends, Status: d.Status, Reason: d.Reason, Detail: d.Detail})
 	case Denied:
 		if s.denied {
 			s.finish(Ending{Cause: Refused, Status: d.Status, Detail: d.Detail}, event.Closed)
@@ -88,6 +88,34 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 	default:
 		s.again(d.RetryAfter)
 	}
+}
+
+// stop ends the session for what the server said. A server that wants to be called no more has completed its stream, so what it sent
+// before is delivered first: no other connection will bring it again.
+func (s *Session) stop(e Ending) {
+	if e.Cause == ServerStop && s.busy() {
+		s.link, s.stopping = LinkDraining, &e
+		return
+	}
+	s.finish(e, event.Closed)
+}
+
+// busy says whether something that was received is still on its way to the consumer or the store.
+func (s *Session) busy() bool {
+	st := s.g.State()
+	return st.Phase < gate.ResnapshotRequired && (st.Pending > 0 || s.saving)
+}
+
+// drained ends a session whose server stopped, once there is nothing left to deliver. If the rest could not be delivered, because
+// something in it was missing, say, the ending names the reason.
+func (s *Session) drained() {
+	if s.link != LinkDraining || s.busy() {
+		return
+	}
+	if st := s.g.State(); st.Phase == gate.ResnapshotRequired {
+		s.stopping.Reason = st.Reason
+	}
+	s.finish(*s.stopping, event.Closed)
 }
 
 func (s *Session) crashed(d Down) {
@@ -186,6 +214,7 @@ func (s *Session) Require(now Now, r event.Reason, detail string) {
 	}
 	s.require(r, detail)
 	s.recover()
+	s.drained()
 }
 
 // Fail ends the session for a reason outside it: a clock that panicked (delivery-failed, D-24), a store that failed

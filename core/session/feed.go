@@ -137,6 +137,7 @@ func (s *Session) sync() {
 			s.large.pass(h.Pos.Seq)
 		}
 	}
+	s.drained()
 }
 
 // recover sees to it that a gate in resnapshot-required gets its snapshot: a connection that was to go on from a position, or

@@ -12,9 +12,10 @@ const (
 	LinkDialing             // an attempt runs
 	LinkUp                  // the server accepted
 	LinkOver                // the session has ended
+	LinkDraining            // the server stopped for good; what it sent before is still being delivered
 )
 
-var links = [...]string{"idle", "waiting", "dialing", "up", "over"}
+var links = [...]string{"idle", "waiting", "dialing", "up", "over", "draining"}
 
 // String is the word used in reports.
 func (l Link) String() string { return links[l] }

@@ -68,6 +68,7 @@ type Session struct {
 	hangupBeside Epoch
 	end          *Ending
 	ended        *Ending
+	stopping     *Ending // with LinkDraining: the ending that waits
 	down         Down
 	notes        []Note
 	taken        bool

@@ -48,7 +48,7 @@ type Due struct {
 type Ending struct {
 	Cause  Cause
 	Status int          // Refused: the HTTP status, 0 if none
-	Reason event.Reason // Failed: the gate's reason; AttemptsUsedUp: delivery-failed
+	Reason event.Reason // Failed: the gate's reason; AttemptsUsedUp: delivery-failed; ServerStop: why the rest of the stream was not delivered
 	Detail string
 }
 

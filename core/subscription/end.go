@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/session"
 )
 
@@ -43,7 +44,7 @@ func (e *EndError) Error() string {
 func (e *EndError) Unwrap() error { return e.Err }
 
 // Wait returns when the subscription is over and nothing of it runs any more: nil after Close, the end of the context, or a
-// server that asked not to be called again; an *EndError otherwise. A consumer must not call it.
+// server that asked not to be called again and whose last events were delivered; an *EndError otherwise. A consumer must not call it.
 func (s *Subscription) Wait() error {
 	<-s.done
 	return s.err
@@ -66,7 +67,7 @@ func (s *Subscription) reap() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.ses.Observe(s.now()).Ending; e.Cause != session.ByCaller && e.Cause != session.ServerStop {
+	if e := s.ses.Observe(s.now()).Ending; e.Cause != session.ByCaller && (e.Cause != session.ServerStop || e.Reason != event.None) {
 		end := &EndError{Ending: *e}
 		if e.Cause == session.Failed || e.Cause == session.PluginCrashed || e.Cause == session.AttemptsUsedUp {
 			end.Err = s.cause
