@@ -15,10 +15,11 @@ type cycle struct {
 	track   bool  // its last page has a delta link
 	event   bool  // it brings something, and is an event; false for a round without a change
 	version int
-	seq     event.Seq // number of what it brings
-	to      event.Seq // what its delta link stands for
-	at      int64     // unix milliseconds of its timestamp
-	id      string    // event id
+	seq     event.Seq  // number of what it brings
+	to      event.Seq  // what its delta link stands for
+	at      int64      // unix milliseconds of its timestamp
+	id      string     // event id
+	change  event.Kind // with delta: kind of the change that it brings
 	items   []item
 
 	// What faults want of it.
@@ -64,7 +65,7 @@ func (c *cycle) sent(st *stream) *trace.Record {
 	}
 	kind := event.Snapshot
 	if c.delta {
-		kind = event.Delta
+		kind = c.one()
 	}
 	r := &trace.Record{Kind: trace.ServerSent, Epoch: st.n, Type: kind.String(), Seq: c.seq}
 	if c.server.sim.opt.ODataAnnotations != "none" {
@@ -74,6 +75,14 @@ func (c *cycle) sent(st *stream) *trace.Record {
 		r.DeltaToken = trace.Digest("deltaToken", deltaToken(c.version, c.to, c.variant))
 	}
 	return r
+}
+
+// one is the kind of the event that a round is: the change's own, as on every wire, as long as the round is nothing but that change.
+func (c *cycle) one() event.Kind {
+	if len(c.items) == 1 && c.items[0].raw == nil && (c.change == event.Upsert || c.change == event.Delete) {
+		return c.change
+	}
+	return event.Delta
 }
 
 // cycles are those that have further pages, least recently used first. Each holds as much as the state has rows, so they are bounded; a
@@ -128,6 +137,7 @@ func (o *odata) begin(a *answer) *cycle {
 	for next <= f.head && !o.sim.paused {
 		e := f.entry(next)
 		c := o.cycle(a, true, next, e.at, itemsOf(e))
+		c.change = e.change.Kind
 		d := dispatch{st: st, seq: next, entry: e, cycle: c, shape: shape{id: f.eventID(next)}}
 		st.ask(&d)
 		switch {

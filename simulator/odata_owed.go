@@ -55,6 +55,7 @@ func (o *odata) again(a *answer, w owed) (c *cycle) {
 		c.id = f.snapshotID(w.seq)
 	case !w.snapshot && e != nil:
 		c = o.cycle(a, true, w.seq, e.at, itemsOf(e))
+		c.change = e.change.Kind
 		c.id = f.eventID(w.seq)
 	default:
 		return nil

@@ -139,6 +139,9 @@ func (o *odata) annotate(m *members, a *answer, c *cycle, start int, more bool) 
 	if id != "" {
 		m.text("@conform.eventId", id)
 	}
+	if c.delta && c.event {
+		m.text("@conform.type", c.one().String())
+	}
 	m.text("@conform.timestamp", timestamp(c.at))
 	if f.watermark != "" {
 		m.text("@conform.watermark", f.watermark+strconv.FormatInt(int64(c.to), 10))

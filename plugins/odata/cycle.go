@@ -52,7 +52,7 @@ func (m *Machine) listen(p Page) bool {
 		t.head = head
 	}
 	for _, part := range []struct{ from, to *[]byte }{
-		{&p.Sequence, &t.note.sequence}, {&p.EventID, &t.note.eventID}, {&p.Cursor, &t.note.cursor},
+		{&p.Sequence, &t.note.sequence}, {&p.EventID, &t.note.eventID}, {&p.Cursor, &t.note.cursor}, {&p.Type, &t.note.kind},
 		{&p.Watermark, &t.note.watermark}, {&p.Timestamp, &t.note.timestamp},
 	} {
 		if *part.from != nil {
@@ -72,7 +72,9 @@ func (m *Machine) done(p Page) {
 			return
 		}
 		link = to
-		m.told.note.token, _ = m.plan.within.Token(to, m.plan.set.deltaToken)
+		if token, ok := m.plan.within.Token(to, m.plan.set.deltaToken); ok {
+			m.told.note.token = token
+		}
 	}
 	pos := m.place()
 	changed := m.round.snapshot || m.round.puts+m.round.drops > 0 || !m.plan.set.chain && pos.Seq.Valid() && pos.Seq != m.held.Seq
@@ -181,6 +183,7 @@ func (m *Machine) elsewhere() bool {
 		return false
 	}
 	m.begin(m.plan.first, true)
+	m.finding = "location-of-expiry-failed"
 	return true
 }
 

@@ -65,6 +65,7 @@ type Page struct {
 	StreamEpoch                           string
 	Sequence, Head                        []byte
 	EventID, Cursor, Watermark, Timestamp []byte
+	Type                                  []byte
 }
 
 // Decoder splits a page as it comes into its entries and its annotations. It holds one entry at a time, and starts no goroutine.
@@ -255,6 +256,8 @@ func (d *Decoder) annotate() {
 		d.keep(name, &p.Head)
 	case "@conform.eventId":
 		d.keep(name, &p.EventID)
+	case "@conform.type":
+		d.keep(name, &p.Type)
 	case "@conform.cursor":
 		d.keep(name, &p.Cursor)
 	case "@conform.watermark":

@@ -133,6 +133,10 @@ func (r *round) finish(n note) ([]byte, *Flaw) {
 		r.doc, r.tombs = r.compact(r.doc, len(r.head), false), r.compact(r.tombs, 0, true)
 	}
 	doc := trimComma(r.doc)
+	if one := r.single(n); one != nil {
+		r.doc = n.appendTo(one)
+		return r.doc, nil
+	}
 	if r.snapshot || r.puts > 0 {
 		doc = append(doc, ']')
 	} else {
@@ -145,6 +149,22 @@ func (r *round) finish(n note) ([]byte, *Flaw) {
 		return nil, &Flaw{Word: FlawTooLarge, Limit: int64(r.maxBytes)}
 	}
 	return r.doc, nil
+}
+
+// single is the document of a round that is one change, as the change's own event, if the server says that it is one; nil otherwise. So a
+// change is the same event here as on a stream (D-64).
+func (r *round) single(n note) []byte {
+	switch {
+	case r.snapshot || r.puts+r.drops != 1:
+		return nil
+	case r.puts == 1 && string(n.kind) == `"upsert"`:
+		row := append([]byte(nil), trimComma(r.doc[len(r.head):])...)
+		return append(append(r.doc[:0], `{"type":"upsert","feature":`...), row...)
+	case r.drops == 1 && string(n.kind) == `"delete"`:
+		tomb := trimComma(r.tombs)
+		return append(append(r.doc[:0], `{"type":"delete",`...), tomb[1:len(tomb)-1]...)
+	}
+	return nil
 }
 
 // compact closes the holes of superseded entries.
@@ -169,6 +189,7 @@ func trimComma(b []byte) []byte {
 type note struct {
 	seq                                             event.Seq // request-chain only; NoSeq leaves raw
 	sequence, eventID, cursor, watermark, timestamp []byte
+	kind                                            []byte // of the one change that the round is, by the server's word
 	token                                           string
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/plugins/odata"
 	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/plugins/websocket"
 	"github.com/conform-dev/conform/simulator"
@@ -28,6 +29,7 @@ const DefaultWire = simulator.SSE
 var wires = []Wire{
 	{Name: simulator.SSE, path: "/stream", Describe: sse.Describe, Machine: func() transport.Machine { return sse.NewMachine() }},
 	{Name: simulator.WebSocket, path: "/ws", Describe: websocket.Describe, Machine: func() transport.Machine { return websocket.NewMachine() }},
+	{Name: simulator.OData, path: "/odata/" + Source, token: true, Describe: odata.Describe, Machine: func() transport.Machine { return odata.NewMachine() }},
 }
 
 // position is the stored form of seq on this wire.
