@@ -17,6 +17,8 @@ const (
 	readBytes = 32 << 10
 	// windowBytes is what a server may send over HTTP/2 before it was read; net/http alone would take 4 MiB.
 	windowBytes = 1 << 20
+	// idleFor is how long a connection is kept for the next poll: about as long as servers do.
+	idleFor = 60 * time.Second
 )
 
 type driver struct{}
@@ -43,7 +45,8 @@ func (driver) Open(ctx context.Context, a transport.Attempt, to transport.Sink) 
 	client.ForceAttemptHTTP2 = true
 	client.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: windowBytes}
 	client.DisableKeepAlives = false // the pages of a cycle come over one connection
-	client.MaxConnsPerHost = 1
+	client.MaxIdleConnsPerHost = 1
+	client.IdleConnTimeout = idleFor
 	if _, err := rand.Read(a.Draw[:]); err != nil {
 		return err
 	}
@@ -94,12 +97,13 @@ func (c *connection) run() error {
 				c.under = nil
 				continue
 			}
+			u := c.under
 			p.give(c.machine)
 			if err := c.drain(); err != nil || c.over {
 				return err
 			}
-			if c.under != nil && p.b != nil {
-				c.under.free <- p.b[:readBytes]
+			if c.under == u && p.b != nil {
+				u.free <- p.b[:readBytes]
 			}
 		}
 	}
@@ -119,7 +123,6 @@ func (c *connection) drain() error {
 			if err := c.sink.Document(*out.Document); err != nil {
 				return err
 			}
-			c.tell() // the interval counts from the end of a cycle, and the sink may have taken its time
 		case out.Signal != nil:
 			if c.over = out.Signal.Kind.Final(); c.over {
 				if c.ctx.Err() != nil && out.Signal.Kind == transport.Ended {

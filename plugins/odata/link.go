@@ -136,13 +136,20 @@ func (c Collection) Resume(option, token string) *url.URL {
 }
 
 // escapeToken writes a token so that it can stand in a query. One that Token gave stays as it is.
-func escapeToken(token string) string {
+func escapeToken(token string) string { return escape(token, "%+") }
+
+// escape writes s as the value of a query option, and leaves those of the characters of keep as they are: a percent sign only in front of
+// two hex digits.
+func escape(s, keep string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
-	for i := range len(token) {
-		c := token[i]
-		escape := c == '%' && i+2 < len(token) && hexDigit(token[i+1]) >= 0 && hexDigit(token[i+2]) >= 0
-		if escape || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~!$'()*+,:@/?=", c) >= 0 {
+	for i := range len(s) {
+		c := s[i]
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~!$'()*,:@/?=", c) >= 0
+		if strings.IndexByte(keep, c) >= 0 {
+			plain = c != '%' || i+2 < len(s) && hexDigit(s[i+1]) >= 0 && hexDigit(s[i+2]) >= 0
+		}
+		if plain {
 			b.WriteByte(c)
 			continue
 		}

@@ -31,6 +31,7 @@ type Machine struct {
 	at        *url.URL // after redirects
 	redirects int
 	silent    time.Duration // when the answer counts as lost
+	fresh     bool          // the request was taken since the last Wake
 	dec       *Decoder
 	refusal   []byte
 	head      transport.Head // of the answer whose body says what it means
@@ -162,7 +163,7 @@ func (m *Machine) Take() (transport.Output, bool) {
 	out := m.owed[m.given]
 	m.given++
 	if out.Request != nil {
-		m.silent = m.now + MaxSilence
+		m.silent, m.fresh = m.now+MaxSilence, true
 	}
 	return out, true
 }
@@ -172,7 +173,9 @@ func (m *Machine) pending() bool { return m.given < len(m.owed) }
 
 // Wake tells the time.
 func (m *Machine) Wake(now time.Duration) {
-	m.now = max(m.now, now)
+	if m.now = max(m.now, now); m.fresh { // who took the request may have taken his time before that
+		m.silent, m.fresh = m.now+MaxSilence, false
+	}
 	switch {
 	case m.pending():
 	case m.stage == waiting && m.now >= m.due && m.next:

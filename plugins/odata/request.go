@@ -80,8 +80,8 @@ func (p *plan) from(token string) error {
 	return nil
 }
 
-// firstQuery lays params over the endpoint's own query, whose other parts stay as they were written. A space is %20: a plus sign is a plus
-// sign to OData.
+// firstQuery lays params over the endpoint's own query, whose other parts stay as they were written. A space is %20, and a
+// plus sign is escaped: to some services it is a space.
 func firstQuery(raw string, params []transport.Param) string {
 	var parts []string
 	for part := range strings.SplitSeq(raw, "&") {
@@ -96,7 +96,7 @@ func firstQuery(raw string, params []transport.Param) string {
 		}
 	}
 	for _, p := range params {
-		parts = append(parts, p.Name+"="+strings.ReplaceAll(url.QueryEscape(p.Value), "+", "%20"))
+		parts = append(parts, p.Name+"="+escape(p.Value, ""))
 	}
 	return strings.Join(parts, "&")
 }
