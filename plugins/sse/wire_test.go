@@ -124,7 +124,7 @@ func TestWirePage(t *testing.T) {
 					t.Errorf("got\n%s\nwant\n%s", got, f.text)
 				}
 			})
-		case "result", "ws", "ws-request", "ws-result": // plugins/websocket tests these
+		case "result", "ws", "ws-request", "ws-result", "odata", "odata-request": // plugins/websocket and plugins/odata test these
 		default:
 			t.Errorf("a block is marked %q", f.info)
 		}
