@@ -232,6 +232,15 @@ func (r *Reader) removed(c control) (Entry, *Flaw) {
 	return Entry{}, &Flaw{Word: FlawNoIdentity}
 }
 
+// size is at most what appendRow appends, and the comma behind it.
+func (e Entry) size() int {
+	n := 64 + 6*len(e.Key.id)
+	for _, m := range e.list {
+		n += len(m.name) + len(m.value) + 4
+	}
+	return n
+}
+
 // appendRow appends the contract's patch of an upsert: the row without annotations as its feature or, with asPatch, the members of the row
 // as the patch's own. Values are copied byte for byte: a number is exactly what the server wrote.
 func (e Entry) appendRow(dst []byte, asPatch bool) ([]byte, *Flaw) {

@@ -29,7 +29,7 @@ type round struct {
 // placed is one entry of the round.
 type placed struct {
 	key      string
-	from, to int   // in doc, or in tombs if it is gone
+	from, to int32 // in doc, or in tombs if it is gone: no document is longer than CeilingMaxEventBytes
 	before   int32 // the entry that it superseded, -1 if none
 	gone     bool
 	dead     bool // superseded
@@ -101,14 +101,15 @@ func (r *round) add(e Entry) *Flaw {
 	p := placed{key: e.Key.Text, before: -1, gone: e.Kind == Removed}
 	var flaw *Flaw
 	if p.gone {
-		p.from = len(r.tombs)
+		p.from = int32(len(r.tombs))
 		r.tombs = append(e.appendDelete(r.tombs, r.asPatch), ',')
-		p.to = len(r.tombs)
+		p.to = int32(len(r.tombs))
 	} else {
-		p.from = len(r.doc)
+		r.grow(e.size())
+		p.from = int32(len(r.doc))
 		r.doc, flaw = e.appendRow(r.doc, r.asPatch)
 		r.doc = append(r.doc, ',')
-		p.to = len(r.doc)
+		p.to = int32(len(r.doc))
 	}
 	if flaw == nil && len(r.doc)+len(r.tombs) > r.maxBytes {
 		flaw = &Flaw{Word: FlawTooLarge, Limit: int64(r.maxBytes)}
@@ -125,6 +126,16 @@ func (r *round) add(e Entry) *Flaw {
 	r.rows = append(r.rows, p)
 	r.count(&p, 1)
 	return nil
+}
+
+// grow makes room for n bytes more. The buffer grows in few and large steps: while it is copied both are there, and the collector then lets
+// as much again become garbage, so that many small steps would cost four times the document. What is not written to costs no memory.
+func (r *round) grow(n int) {
+	if need := len(r.doc) + n; need > cap(r.doc) {
+		grown := make([]byte, len(r.doc), max(need, min(4*cap(r.doc), r.maxBytes), keepBytes))
+		copy(grown, r.doc)
+		r.doc = grown
+	}
 }
 
 // finish is the round's document, the contract's own JSON (docs/wire.md). It is valid until begin.
