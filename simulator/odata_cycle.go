@@ -63,12 +63,15 @@ func (c *cycle) sent(st *stream) *trace.Record {
 	if !c.event {
 		return nil
 	}
-	kind := event.Snapshot
-	if c.delta {
+	kind, told := event.Snapshot, c.server.sim.opt.ODataAnnotations != "none"
+	switch {
+	case c.delta && told:
 		kind = c.one()
+	case c.delta:
+		kind = event.Delta // the page says nothing else
 	}
 	r := &trace.Record{Kind: trace.ServerSent, Epoch: st.n, Type: kind.String(), Seq: c.seq}
-	if c.server.sim.opt.ODataAnnotations != "none" {
+	if told {
 		r.ID = c.id
 	}
 	if c.track && !c.noLinks {
@@ -79,7 +82,7 @@ func (c *cycle) sent(st *stream) *trace.Record {
 
 // one is the kind of the event that a round is: the change's own, as on every wire, as long as the round is nothing but that change.
 func (c *cycle) one() event.Kind {
-	if len(c.items) == 1 && c.items[0].raw == nil && (c.change == event.Upsert || c.change == event.Delete) {
+	if len(c.items) == 1 && (c.change == event.Upsert && isRow(c.items[0]) || c.change == event.Delete && isGone(c.items[0])) {
 		return c.change
 	}
 	return event.Delta
