@@ -48,6 +48,12 @@ func (m *Machine) listen(p Page) bool {
 	if p.StreamEpoch != "" {
 		t.epoch = p.StreamEpoch
 	}
+	// What the link at the end stands for is the same on all pages: otherwise rows of one state would count as those of another, and what
+	// changed in between would be lost without a word.
+	if differ(t.note.sequence, p.Sequence) || differ(t.note.eventID, p.EventID) {
+		m.recover(event.TransportGap, fmt.Sprintf("pages-disagree: page %d is of another round", m.pages), nil)
+		return false
+	}
 	if head := sequence(p.Head); head.Valid() {
 		t.head = head
 	}
@@ -62,6 +68,15 @@ func (m *Machine) listen(p Page) bool {
 	return true
 }
 
+// differ says whether two pages both name something, and not the same.
+func differ(before, now []byte) bool {
+	if before == nil || now == nil || string(before) == string(now) {
+		return false
+	}
+	a, b := sequence(before), sequence(now)
+	return !a.Valid() || a != b
+}
+
 // done ends a cycle: what it brought is told, and the next one is planned. The last page has a delta link, or nothing can be followed.
 func (m *Machine) done(p Page) {
 	var link *url.URL
@@ -72,9 +87,7 @@ func (m *Machine) done(p Page) {
 			return
 		}
 		link = to
-		if token, ok := m.plan.within.Token(to, m.plan.set.deltaToken); ok {
-			m.told.note.token = token
-		}
+		m.told.note.token, _ = m.plan.within.Token(to, m.plan.set.deltaToken)
 	}
 	pos := m.place()
 	changed := m.round.snapshot || m.round.puts+m.round.drops > 0 || !m.plan.set.chain && pos.Seq.Valid() && pos.Seq != m.held.Seq
@@ -95,20 +108,21 @@ func (m *Machine) done(p Page) {
 	} else if newer(pos, m.held) {
 		m.say(transport.Signal{Kind: transport.Refreshed, Position: pos})
 	}
+	forward := pos.Seq > m.held.Seq
 	if changed || pos.Seq.Valid() {
 		m.held = pos
 	}
 	if !m.round.snapshot {
 		m.streak = 0
 	}
-	m.report(pos.Seq, changed, link)
+	m.report(pos.Seq, changed, forward, link)
 }
 
 // report tells of a cycle that succeeded, and plans the next one.
-func (m *Machine) report(seq event.Seq, changed bool, link *url.URL) {
+func (m *Machine) report(seq event.Seq, changed, forward bool, link *url.URL) {
 	wait := m.plan.set.interval
-	if changed && seq.Valid() && seq < m.told.head {
-		wait = 0 // there is more already
+	if changed && forward && seq < m.told.head {
+		wait = 0 // there is more already; a service that is stuck is not asked again at once
 	}
 	poll := &transport.PollReport{Interval: m.plan.set.interval, Next: wait, Seq: seq, Changed: changed, Upserts: m.round.puts, Deletes: m.round.drops}
 	if link == nil {
@@ -179,10 +193,20 @@ func (m *Machine) fail(s transport.Signal) {
 
 // elsewhere leaves a cycle that began at the Location of an expiry; false if this is none.
 func (m *Machine) elsewhere() bool {
+	if !m.leave() {
+		return false
+	}
+	m.ask()
+	return true
+}
+
+// leave is elsewhere without the request.
+func (m *Machine) leave() bool {
 	if !m.location {
 		return false
 	}
-	m.begin(m.plan.first, true)
+	m.cycle(true)
+	m.turn(m.plan.first)
 	m.finding = "location-of-expiry-failed"
 	return true
 }
@@ -200,11 +224,10 @@ func (m *Machine) lost(why string) {
 	m.failures++
 }
 
-// throttled waits as long as the service wants, and asks for the same link again (P-OD-19).
+// throttled waits as long as the service wants, and asks for the same link again (P-OD-19) or, at the Location of an expiry, for the configured
+// one.
 func (m *Machine) throttled(h transport.Head) {
-	if m.elsewhere() {
-		return
-	}
+	m.leave() // the wish to be left alone holds for the whole service
 	floor, detail := web.RetryAfter(h), fmt.Sprintf("status %d", h.Status)
 	if floor > MaxWait {
 		detail += fmt.Sprintf(", Retry-After of %v held to %v", floor.Round(time.Second), MaxWait)

@@ -126,10 +126,15 @@ func (m *Machine) cycle(snapshot bool) {
 
 // follow asks for the page of link, which has been judged.
 func (m *Machine) follow(link *url.URL) {
+	m.turn(link)
+	m.ask()
+}
+
+// turn makes the page of link the one that is due.
+func (m *Machine) turn(link *url.URL) {
 	m.link, m.failures, m.throttles = link, 0, 0
 	m.page = m.round.mark()
 	m.pages++
-	m.ask()
 }
 
 // ask owes the request for link.
@@ -232,15 +237,13 @@ func (m *Machine) Bytes(b []byte) {
 }
 
 func (m *Machine) entry(raw []byte, at int64) {
-	e, flaw := m.reader.Read(raw)
-	if flaw == nil && e.Set != "" {
-		flaw = m.dec.sets(e.Set)
-	}
+	e, flaw := m.dec.Read(m.reader, raw, at)
 	if flaw == nil {
-		flaw = m.round.add(e)
+		if flaw = m.round.add(e); flaw != nil {
+			flaw.Row, flaw.At = m.dec.Rows(), at
+		}
 	}
 	if flaw != nil {
-		flaw.Row, flaw.At = m.dec.Rows(), at
 		m.flawed(flaw)
 	}
 }
