@@ -121,11 +121,11 @@ func shown(u *url.URL) string {
 // Token takes the delta token out of a delta link, in the very form in which it stands there. ok is false if the query holds anything
 // beside the one option, since the link could then not be built again from the token (D-22).
 func (c Collection) Token(link *url.URL, option string) (token string, ok bool) {
-	name, token, ok := strings.Cut(link.RawQuery, "=")
-	if plain, err := url.PathUnescape(name); err != nil || plain != option {
+	name, token, _ := strings.Cut(link.RawQuery, "=")
+	if plain, err := url.PathUnescape(name); err != nil || plain != option || strings.ContainsAny(token, "&;") || escapeToken(token) != token {
 		return "", false
 	}
-	return token, ok && token != "" && !strings.ContainsAny(token, "&;") && escapeToken(token) == token
+	return token, token != ""
 }
 
 // Resume is the delta link of a token: the collection with that one option.

@@ -11,6 +11,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,11 +161,21 @@ func weigh(t testing.TB, per int, subscribed bool) (inPlugin, inHost uint64) {
 	return c.inPlugin, inHost
 }
 
-// counting takes the snapshot, and is done with the report of its poll.
+// counting takes the snapshot, and is done when it has that and the report of its poll: a subscription's consumer may be the later one.
 type counting struct {
+	mu       sync.Mutex
 	bytes    int
 	inPlugin uint64
 	stop     func()
+}
+
+func (c *counting) took(bytes int, inPlugin uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes, c.inPlugin = max(c.bytes, bytes), max(c.inPlugin, inPlugin)
+	if c.bytes > 0 && c.inPlugin > 0 {
+		c.stop()
+	}
 }
 
 func (c *counting) Document(transport.Document) error {
@@ -172,14 +183,14 @@ func (c *counting) Document(transport.Document) error {
 }
 
 func (c *counting) Event(ev *event.Event) error {
-	c.bytes = len(ev.Payload)
+	c.took(len(ev.Payload), 0)
 	return nil
 }
 
 func (c *counting) Signal(s transport.Signal) error {
 	if text, ok := strings.CutPrefix(s.Detail, peakWord); ok {
-		c.inPlugin, _ = strconv.ParseUint(text, 10, 64)
-		c.stop()
+		n, _ := strconv.ParseUint(text, 10, 64)
+		c.took(0, n)
 	}
 	return nil
 }

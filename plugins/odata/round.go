@@ -143,17 +143,15 @@ func (r *round) finish(n note) ([]byte, *Flaw) {
 	if r.puts+r.drops < len(r.rows) {
 		r.doc, r.tombs = r.compact(r.doc, len(r.head), false), r.compact(r.tombs, 0, true)
 	}
-	doc := trimComma(r.doc)
-	if one := r.single(n); one != nil {
-		r.doc = n.appendTo(one)
-		return r.doc, nil
-	}
-	if r.snapshot || r.puts > 0 {
+	doc, one := trimComma(r.doc), r.single(n)
+	if one != nil {
+		doc = one
+	} else if r.snapshot || r.puts > 0 {
 		doc = append(doc, ']')
 	} else {
 		doc = append(doc[:0], `{"type":"delta"`...)
 	}
-	if r.drops > 0 {
+	if one == nil && r.drops > 0 {
 		doc = append(append(append(doc, `,"deletes":[`...), trimComma(r.tombs)...), ']')
 	}
 	if r.doc = n.appendTo(doc); len(r.doc) > r.maxBytes {
