@@ -77,6 +77,7 @@ type odataEnd struct {
 	Cursor      json.RawMessage `json:"cursor,omitempty"`
 	Watermark   json.RawMessage `json:"watermark,omitempty"`
 	Timestamp   json.RawMessage `json:"timestamp,omitempty"`
+	Type        json.RawMessage `json:"type,omitempty"`
 }
 
 // OData reads one page of a collection or of its changes, and writes one JSON line per entry as it is complete, then one with what the
@@ -193,7 +194,7 @@ func (r *odataReader) last() error {
 	}
 	end := odataEnd{
 		Entries: p.Rows, Upserts: r.upserts, Removed: r.removed, Bytes: r.d.Offset(), Context: p.Context, Then: "no-delta-link",
-		StreamEpoch: p.StreamEpoch, Sequence: p.Sequence, Head: p.Head, EventID: p.EventID, Cursor: p.Cursor, Watermark: p.Watermark, Timestamp: p.Timestamp,
+		StreamEpoch: p.StreamEpoch, Sequence: p.Sequence, Head: p.Head, EventID: p.EventID, Cursor: p.Cursor, Watermark: p.Watermark, Timestamp: p.Timestamp, Type: p.Type,
 	}
 	var refused error
 	if p.DeltaLink != "" {

@@ -42,8 +42,8 @@ var odataPages = []struct {
 		`{"entry":1,"offset":10,"kind":"upsert","key":"A=1,B='x'","id":"A=1,B='x'","feature":{"B":"x","A":1,"C":12345678901234567890}}
 {"entries":1,"upserts":1,"removed":0,"bytes":96,"then":"no-delta-link"}
 `, ""},
-	{"a contract server's annotations", `{"@conform.streamEpoch":"v7","@conform.sequence":41,"@conform.headSequence":42,"@conform.eventId":"e41","value":[]}`, plainOData,
-		`{"entries":0,"upserts":0,"removed":0,"bytes":115,"then":"no-delta-link","streamEpoch":"v7","sequence":41,"headSequence":42,"eventId":"e41"}
+	{"a contract server's annotations", `{"@conform.streamEpoch":"v7","@conform.sequence":41,"@conform.headSequence":42,"@conform.eventId":"e41","@conform.type":"upsert","value":[]}`, plainOData,
+		`{"entries":0,"upserts":0,"removed":0,"bytes":140,"then":"no-delta-link","streamEpoch":"v7","sequence":41,"headSequence":42,"eventId":"e41","type":"upsert"}
 `, ""},
 	{"both links", `{"value":[],"@nextLink":"?a","@deltaLink":"https://evil.test/"}`, plainOData,
 		`{"entries":0,"upserts":0,"removed":0,"bytes":63,"nextLink":{"link":"?a","verdict":"follow"},"deltaLink":{"link":"https://evil.test/","verdict":"link-to-another-origin"},"then":"next-link","finding":"delta-link-beside-next-link"}
