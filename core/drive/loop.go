@@ -45,6 +45,7 @@ type Loop interface {
 type poller interface {
 	Recover(e session.Epoch, now session.Now, r event.Reason, detail string)
 	Refresh(e session.Epoch, now session.Now, pos event.Position)
+	Polled(e session.Epoch, now session.Now, seq event.Seq, changed bool)
 }
 
 var (
@@ -61,15 +62,20 @@ func NewLoop(g *gate.Gate, d transport.Descriptor, p session.Policy) (Loop, erro
 	return session.New(g, p)
 }
 
-// polled gives a loop the signals of a polling transport; false for a loop that has no use for them.
+// polled gives a loop the signals of a polling transport; false for a loop that has no use for them. A poll is a sign of life on any
+// loop.
 func polled(l Loop, e session.Epoch, now session.Now, sig transport.Signal) bool {
 	p, ok := l.(poller)
-	if !ok {
+	switch {
+	case sig.Kind == transport.Polled && (!ok || sig.Poll == nil):
+		l.Beat(e, now)
+	case !ok:
 		return false
-	}
-	if sig.Kind == transport.Recovering {
+	case sig.Kind == transport.Polled:
+		p.Polled(e, now, sig.Poll.Seq, sig.Poll.Changed)
+	case sig.Kind == transport.Recovering:
 		p.Recover(e, now, sig.Reason, sig.Detail)
-	} else {
+	default:
 		p.Refresh(e, now, sig.Position)
 	}
 	return true

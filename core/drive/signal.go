@@ -30,11 +30,9 @@ func Signal(s Loop, e session.Epoch, now session.Now, sig transport.Signal) {
 		s.Mark(e, now, sig.Cursor)
 	case transport.Retry:
 		s.Retry(e, now, sig.RetryAfter)
-	case transport.Polled:
-		s.Beat(e, now)
 	case transport.WakeStated, transport.Woken, transport.CaughtUp:
 		wake(s, e, now, sig)
-	case transport.Recovering, transport.Refreshed:
+	case transport.Recovering, transport.Refreshed, transport.Polled:
 		if !polled(s, e, now, sig) {
 			s.Down(e, now, session.Down{Kind: session.Stopped, Ends: session.ProtocolError, Detail: "signal of a polling transport on a stream"})
 		}

@@ -1,7 +1,6 @@
 package polling
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -9,10 +8,6 @@ import (
 	"github.com/conform-dev/conform/core/gate"
 	"github.com/conform-dev/conform/core/session"
 )
-
-// MaxResnapshots is how many times in a row the gate may need a snapshot that the transport did not see coming, without one
-// accepted delta or refresh in between, before the subscription ends: as many as the transport allows itself (D-39).
-const MaxResnapshots = 3
 
 // Loop drives one subscription over a transport that polls. It starts no goroutine, reads no clock and is not safe for
 // concurrent use: a driver owns it, and uses it as it would a session.Session.
@@ -23,43 +18,47 @@ type Loop struct {
 	link  session.Link
 	epoch session.Epoch
 	now   time.Duration // of the last input
+	upAt  time.Duration
 
 	try     session.Attempt
-	judged  bool // try carried no position, or the server went on from it
-	fed     bool // this connection delivered an event
-	opened  bool // the gate's recovery epoch was opened explicitly (D-01)
-	renew   bool // the next attempt asks the credential source again
-	denied  bool // the source was asked again since the last answer (D-33)
-	crashes int  // in a row
-	streak  int  // recoveries in a row
+	judged  bool      // try carried no position, or the service went on from it
+	fed     bool      // this connection delivered an event that was to be applied
+	last    event.Seq // newest sequence offered on this connection, else the one it resumed from
+	offered event.Seq // newest sequence offered on any connection
+	opened  bool      // the gate's recovery epoch was opened explicitly (D-01)
+	renew   bool      // the next attempt asks the credential source again
+	denied  bool      // the source was asked again since the last healthy connection (D-33, D-35)
+	crashes int       // since the last healthy connection
+	streak  int       // recoveries in a row
+	hole    hole
 
-	offered event.Seq // newest sequence offered
-	version string    // source version (D-41)
+	version string // source version (D-41)
 
 	alive liveness
 	queue backlog
 	delta bool // what the consumer has is a delta
 	was   gate.State
 
-	saving bool
-	forget bool
-	dial   bool
-	hangup session.Epoch
-	end    *session.Ending
-	ended  *session.Ending
-	down   session.Down
-	notes  []session.Note
-	taken  bool
+	saving   bool
+	forget   bool
+	dial     bool
+	hangup   session.Epoch
+	end      *session.Ending
+	ended    *session.Ending
+	stopping *session.Ending // with LinkDraining: the ending that waits
+	down     session.Down
+	notes    []session.Note
+	taken    bool
 }
 
-// New makes a loop around g, which from then on nobody else may feed. Of the policy it uses Horizon, ConnectTimeout, PendingBytes,
-// Resume, Arrival, SourceVersion and Notes. It returns an error for a policy outside its limits.
+// New makes a loop around g, which from then on nobody else may feed. Of the policy it uses Horizon, ConnectTimeout, ResetAfter,
+// PendingBytes, Resnapshots, Resume, Vouch, Arrival, SourceVersion and Notes. It returns an error for a policy outside its limits.
 func New(g *gate.Gate, p session.Policy) (*Loop, error) {
 	p, err := p.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{p: p, g: g, version: p.SourceVersion, was: g.State(), offered: event.NoSeq, taken: true}, nil
+	return &Loop{p: p, g: g, version: p.SourceVersion, was: g.State(), last: event.NoSeq, offered: event.NoSeq, taken: true}, nil
 }
 
 // Open opens the transport. A second Open is ignored.
@@ -99,7 +98,7 @@ func (l *Loop) stated() {
 
 // Take returns what is due since the last Take, and hands out each thing once.
 func (l *Loop) Take() session.Due {
-	if l.taken {
+	if l.taken { // no input since the last one: its notes were handed out
 		l.notes = l.notes[:0]
 	}
 	d := session.Due{Due: l.g.Take(), Hangup: l.hangup, End: l.end}
@@ -121,6 +120,10 @@ func (l *Loop) Take() session.Due {
 	d.Notes, l.taken = l.notes, true
 	return d
 }
+
+// Forgetting says whether a Forget is owed that cannot be handed out yet, because a save runs. A driver lets a transport that announced a
+// recovery go on only when the store has forgotten (D-31).
+func (l *Loop) Forgetting() bool { return l.forget }
 
 // Deadline is the one instant at which the driver must call Wake; ok is false while there is none.
 func (l *Loop) Deadline() (at time.Duration, ok bool) {
@@ -174,106 +177,3 @@ func (l *Loop) RecentIDCount() int { return l.g.RecentIDCount() }
 
 // SourceVersion is the source version that positions accepted from now on belong to (D-41).
 func (l *Loop) SourceVersion() string { return l.version }
-
-// connect opens the transport. A gate that needs a snapshot is told first that it may take any (D-01); one that holds a position that
-// the transport can name goes on from it.
-func (l *Loop) connect() {
-	l.epoch++
-	l.link = session.LinkDialing
-	l.try = session.Attempt{Epoch: l.epoch, Resume: event.NoPosition, By: l.now + l.p.ConnectTimeout, Renew: l.renew}
-	l.renew, l.fed, l.dial = false, false, true
-	switch l.g.State().Phase {
-	case gate.ResnapshotRequired:
-		if l.epoch > 1 {
-			l.require(event.TransportGap, "reconnect-to-recover")
-		}
-	case gate.Live, gate.Resuming:
-		if pos, ok := l.resume(); ok {
-			l.try.Resume = pos
-		} else {
-			l.require(event.ResumeUnsupported, "position-not-nameable")
-		}
-	}
-	l.judged = !l.try.Resume.Seq.Valid()
-}
-
-// resume is the held position, reduced to what the transport can name.
-func (l *Loop) resume() (pos event.Position, ok bool) {
-	h, _ := l.g.Held()
-	pos = h.Pos
-	ok = l.p.Resume&session.BySequence != 0
-	for _, part := range []struct {
-		mode session.Modes
-		text *string
-	}{{session.ByCursor, &pos.Cursor}, {session.ByWatermark, &pos.Watermark}, {session.ByTimestamp, &pos.Timestamp}, {session.ByDeltaToken, &pos.DeltaToken}} {
-		if l.p.Resume&part.mode == 0 {
-			*part.text = ""
-		}
-		ok = ok || *part.text != ""
-	}
-	return pos, ok
-}
-
-// require tells the gate that only a replacement snapshot counts from here, of any sequence.
-func (l *Loop) require(r event.Reason, detail string) {
-	if !gate.Recoverable(r) {
-		r = event.TransportGap
-	}
-	if l.opened && l.g.State().Phase == gate.ResnapshotRequired {
-		return
-	}
-	l.g.RequireResnapshot(r, detail)
-	l.note(session.Note{Kind: session.Resnapshotted, Reason: r, Detail: detail})
-	l.opened = l.g.State().Phase == gate.ResnapshotRequired
-	l.stated()
-}
-
-// give lets go of the transport.
-func (l *Loop) give(why string) {
-	l.link, l.down = session.LinkWaiting, session.Down{Detail: why}
-	l.alive.resume(l.now)
-	if l.dial { // the driver never heard of it
-		l.dial = false
-		return
-	}
-	l.hangup = l.epoch
-	l.note(session.Note{Kind: session.HungUp, Epoch: l.epoch, Detail: why})
-}
-
-// recover opens the transport anew for a snapshot that it does not know is needed: the gate found something wrong, or the server is
-// not the one that the position is of. A connection that is about to bring a snapshot anyway is kept.
-func (l *Loop) recover(why string) {
-	if l.link != session.LinkDialing && l.link != session.LinkUp {
-		return
-	}
-	if !l.fed && !l.try.Resume.Seq.Valid() {
-		l.require(event.TransportGap, "reconnect-to-recover")
-		return
-	}
-	l.give(why)
-	if l.streak++; l.streak > MaxResnapshots {
-		st := l.g.State()
-		l.finish(session.Ending{Cause: session.AttemptsUsedUp, Reason: event.DeliveryFailed,
-			Detail: fmt.Sprintf("%d snapshots in a row did not help: %s", MaxResnapshots, st.Reason)}, event.Closed)
-		return
-	}
-	l.connect()
-}
-
-// finish ends the subscription. A gate in phase error keeps it, so that its reason stays readable; any other is closed.
-func (l *Loop) finish(e session.Ending, r event.Reason) {
-	if l.link == session.LinkOver {
-		return
-	}
-	if l.link == session.LinkDialing || l.link == session.LinkUp {
-		l.give("session-over")
-	}
-	l.link = session.LinkOver
-	if l.g.State().Phase != gate.Failed {
-		l.g.Close(r)
-		l.note(session.Note{Kind: session.GateClosed, Reason: r})
-		l.stated()
-	}
-	l.end, l.ended = &e, &e
-	l.note(session.Note{Kind: session.Ended, Reason: e.Reason, Detail: e.Detail, Status: e.Status, Cause: e.Cause})
-}

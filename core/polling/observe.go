@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/conform-dev/conform/core/gate"
 	"github.com/conform-dev/conform/core/session"
 )
 
@@ -77,26 +76,5 @@ func (l *Loop) Observe(now session.Now) session.Observation {
 	return session.Observation{
 		Status: l.alive.status(max(l.now, now.Mono), l.p.Horizon), Link: l.link, Epoch: l.epoch, ReconnectAttempt: l.streak,
 		SourceVersion: l.version, Last: l.down, Ending: l.ended,
-	}
-}
-
-// backlog counts the payload bytes that the gate holds.
-type backlog struct {
-	sizes map[gate.Ticket]int
-	bytes int
-}
-
-func (b *backlog) add(t gate.Ticket, size int) {
-	if b.sizes == nil {
-		b.sizes = map[gate.Ticket]int{}
-	}
-	b.sizes[t] = size
-	b.bytes += size
-}
-
-func (b *backlog) settle(done []gate.Delivery) {
-	for _, d := range done {
-		b.bytes -= b.sizes[d.Ticket]
-		delete(b.sizes, d.Ticket)
 	}
 }

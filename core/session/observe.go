@@ -7,12 +7,12 @@ type Link uint8
 
 // The places.
 const (
-	LinkIdle    Link = iota // Open was not called yet
-	LinkWaiting             // for the next attempt
-	LinkDialing             // an attempt runs
-	LinkUp                  // the server accepted
-	LinkOver                // the session has ended
-	LinkDraining            // the server stopped for good; what it sent before is still being delivered
+	LinkIdle     Link = iota // Open was not called yet
+	LinkWaiting              // for the next attempt
+	LinkDialing              // an attempt runs
+	LinkUp                   // the server accepted
+	LinkOver                 // the session has ended
+	LinkDraining             // the server stopped for good; what it sent before is still being delivered
 )
 
 var links = [...]string{"idle", "waiting", "dialing", "up", "over", "draining"}

@@ -26,6 +26,8 @@ const (
 	DefaultIdle           = 120 * time.Second
 	DefaultResetAfter     = 15 * time.Second
 	DefaultMaxFloor       = 10 * time.Minute
+	// DefaultResnapshots is as many as a transport that polls allows itself (D-39).
+	DefaultResnapshots = 3
 	// DefaultPendingBytes holds 64 events of 128 KiB. With the transport's 1 MiB window on both sides it keeps a
 	// subscription whose consumer stands still well under 32 MiB.
 	DefaultPendingBytes = 8 << 20
@@ -42,6 +44,7 @@ const (
 	CeilingMaxFloor       = time.Hour        // a server must not put a client to sleep for longer
 	CeilingAttempts       = 1_000_000        // at the cap of 30 s this is almost a year
 	CeilingPendingBytes   = 1 << 30          // 64 events of the largest default size
+	CeilingResnapshots    = 1000             // a source that needs more snapshots in a row never comes to rest
 )
 
 // Modes is a set of ways to name the position from which a stream goes on.
@@ -77,6 +80,7 @@ type Policy struct {
 	ResetAfter     time.Duration // a sign of life this long after open resets the back-off: 15 s, at most 1 h
 	MaxFloor       time.Duration // a server's wish to wait is held there: 10 min, at most 1 h
 	Attempts       int           // retries since the last reset; 0 means no limit, at most 1,000,000
+	Resnapshots    int           // of loops that poll (core/polling): snapshots in a row that the gate needed and the transport did not see coming: 3, at most 1,000
 	PendingBytes   int           // payload bytes in the gate before reading stops: 8 MiB, at most 1 GiB; one event may exceed it
 
 	// Jitter draws the jitter of the n-th retry, n from 0, in permille of the delay, uniform in 0 to MaxJitter. Required:
@@ -138,6 +142,7 @@ func (p Policy) resolve() (Policy, error) {
 		usual, ceiling int
 	}{
 		{"Attempts", &p.Attempts, 0, CeilingAttempts},
+		{"Resnapshots", &p.Resnapshots, DefaultResnapshots, CeilingResnapshots},
 		{"PendingBytes", &p.PendingBytes, DefaultPendingBytes, CeilingPendingBytes},
 	} {
 		switch {

@@ -36,6 +36,8 @@ func TestPolicyLimits(t *testing.T) {
 			func(p *session.Policy) { p.MaxFloor = session.CeilingMaxFloor + 1 }, func(p *session.Policy) { p.MaxFloor = -1 }},
 		"Attempts": {"1000000", func(p *session.Policy) { p.Attempts = session.CeilingAttempts },
 			func(p *session.Policy) { p.Attempts = session.CeilingAttempts + 1 }, func(p *session.Policy) { p.Attempts = -1 }},
+		"Resnapshots": {"1000", func(p *session.Policy) { p.Resnapshots = session.CeilingResnapshots },
+			func(p *session.Policy) { p.Resnapshots = session.CeilingResnapshots + 1 }, func(p *session.Policy) { p.Resnapshots = -1 }},
 		"PendingBytes": {"1073741824", func(p *session.Policy) { p.PendingBytes = session.CeilingPendingBytes },
 			func(p *session.Policy) { p.PendingBytes = session.CeilingPendingBytes + 1 }, func(p *session.Policy) { p.PendingBytes = -1 }},
 	} {
