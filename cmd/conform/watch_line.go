@@ -44,8 +44,9 @@ type watchLines struct {
 	phase    string
 	reason   string
 	accepted uint64
-	unkept   bool // the store reported since the last decision
-	faded    bool // the connection was not fresh
+	unkept   bool   // the store reported since the last decision
+	faded    bool   // the connection was not fresh
+	answer   string // the last one of this connection: a transport that polls gets one per poll
 	over     bool
 }
 
@@ -237,6 +238,11 @@ func (p *watchLines) signalled(r trace.Record, l *watchLine) bool {
 		if r.Reason != "" {
 			l.Text += ", does not resume: " + odd(r.Reason)
 		}
+		last := fmt.Sprint(r.Epoch, ": ", l.Text)
+		if last == p.answer {
+			return false
+		}
+		p.answer = last
 	case "expired", "gap", "refused", "ended":
 		l.What, l.Text = r.Status, because(r.Reason, r.Detail)
 	default:

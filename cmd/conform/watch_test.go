@@ -37,15 +37,16 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// served takes the addresses that a simulator wrote into a file: `served FILE` sets STREAM and CONTROL.
+// served takes the addresses that a simulator wrote into a file: `served FILE` sets STREAM, WEBSOCKET, ODATA and CONTROL.
 func served(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: served FILE")
 	}
 	until(ts, false, []string{args[0], `^publish a change`})
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		if words := strings.Fields(line); len(words) == 2 && (words[0] == "stream" || words[0] == "control") {
-			ts.Setenv(strings.ToUpper(words[0]), words[1])
+		names := map[string]string{"sse": "STREAM", "websocket": "WEBSOCKET", "odata": "ODATA", "control": "CONTROL"}
+		if words := strings.Fields(line); len(words) == 2 && names[words[0]] != "" {
+			ts.Setenv(names[words[0]], words[1])
 		}
 	}
 }
@@ -94,3 +95,23 @@ func TestWatchLines(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+// A transport that polls is answered each time; what is new about that is shown, and the rest is not.
+func TestWatchShowsAnAnswerOnce(t *testing.T) {
+	var out bytes.Buffer
+	p := &watchLines{out: &out, now: func() time.Time { return time.Time{} }, stop: func() {}}
+	for _, a := range []struct {
+		epoch uint32
+		head  event.Seq
+	}{{1, 4}, {1, 4}, {1, 5}, {1, 5}, {2, 5}} {
+		r := trace.New(trace.Session, trace.SessionSignal)
+		r.Status, r.Epoch, r.Seq = "answered", a.epoch, a.head
+		p.record(r)
+	}
+	const want = "00:00:00.000  answer      1: connected, the newest event is 4\n" +
+		"00:00:00.000  answer      1: connected, the newest event is 5\n" +
+		"00:00:00.000  answer      2: connected, the newest event is 5\n"
+	if out.String() != want {
+		t.Errorf("got %q", out.String())
+	}
+}
