@@ -63,12 +63,19 @@ func (r *Recorder) Signal(now session.Now, e session.Epoch, sig transport.Signal
 	r.record(now, trace.Session, trace.SessionSignal, func(rec *trace.Record) {
 		rec.Epoch, rec.Status, rec.Reason, rec.Detail = uint32(e), sig.Kind.String(), sig.Reason.String(), sig.Detail
 		rec.Ms, rec.Cursor = sig.RetryAfter.Milliseconds(), trace.Digest("cursor", sig.Cursor)
-		if sig.Kind == transport.Answered {
+		switch sig.Kind {
+		case transport.Answered:
 			rec.Seq, rec.Reason = sig.Answer.Head, sig.Answer.Rejected
 			rec.Detail = [...]string{"resumed unsaid", "resumed no", "resumed yes"}[sig.Answer.Resumed]
-		}
-		if sig.Kind == transport.Refused || sig.Kind == transport.Ended {
+		case transport.Refused, transport.Ended:
 			rec.Reason = sig.Cause.String()
+		case transport.Refreshed:
+			place(rec, &sig.Position)
+		case transport.Polled:
+			if p := sig.Poll; p != nil {
+				rec.Seq, rec.Ms = p.Seq, p.Next.Milliseconds()
+				rec.Args = map[string]string{"changed": strconv.FormatBool(p.Changed), "upserts": strconv.Itoa(p.Upserts), "deletes": strconv.Itoa(p.Deletes)}
+			}
 		}
 	})
 }

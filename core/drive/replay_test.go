@@ -21,7 +21,7 @@ import (
 	"github.com/conform-dev/conform/core/transport"
 )
 
-// TestTraceReplays: whatever happens to a session, its trace holds every input that its gate got, in order. The reference
+// TestTraceReplays: whatever happens to a session, or to a loop that polls, its trace holds every input that its gate got, in order. The reference
 // model, fed with those inputs alone, owes exactly the outputs that the trace shows, and ends in the same state.
 func TestTraceReplays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,10 +33,11 @@ func TestTraceReplays(t *testing.T) {
 	})
 }
 
-// life drives one session at random and records it.
+// life drives one loop at random and records it.
 type life struct {
 	t       *rapid.T
-	s       *session.Session
+	s       drive.Loop
+	polls   bool
 	r       *drive.Recorder
 	records []trace.Record
 	now     session.Now
@@ -63,7 +64,11 @@ func newLife(t *rapid.T) *life {
 		t.Fatal(err)
 	}
 	l.r.Started(l.now, start, g)
-	l.s, err = session.New(g, session.Policy{
+	d := transport.Descriptor{Freshness: transport.Push}
+	if l.polls = rapid.Bool().Draw(t, "polls"); l.polls {
+		d.Freshness = transport.Poll
+	}
+	l.s, err = drive.NewLoop(g, d, session.Policy{
 		Notes: true, Jitter: func(int) int { return 0 }, Resume: session.ByCursor, Vouch: session.Vouch(rapid.IntRange(1, 2).Draw(t, "vouch")),
 		Arrival: rapid.Bool().Draw(t, "arrival"), SourceVersion: "v1",
 	})
@@ -96,6 +101,8 @@ func (l *life) step() {
 		err = errors.New("no")
 	}
 	switch n := rapid.IntRange(0, 20).Draw(t, "input"); {
+	case l.polls && rapid.IntRange(0, 3).Draw(t, "poll") == 0:
+		l.poll()
 	case n < 3:
 		if at, ok := l.s.Deadline(); ok {
 			l.now.Mono = max(l.now.Mono, at)
@@ -124,6 +131,23 @@ func (l *life) step() {
 	}
 	l.now.Mono += time.Millisecond
 	l.take()
+}
+
+// poll is what only a transport that polls says.
+func (l *life) poll() {
+	h, ok := l.s.Held()
+	switch rapid.IntRange(0, 3).Draw(l.t, "what") {
+	case 0:
+		l.signal(transport.Signal{Kind: transport.Recovering, Reason: rapid.SampledFrom([]event.Reason{event.CursorExpired, event.SequenceGap}).Draw(l.t, "why")})
+	case 1:
+		l.signal(transport.Signal{Kind: transport.Polled, Poll: &transport.PollReport{Seq: h.Pos.Seq}})
+	default:
+		pos := event.Position{Seq: h.Pos.Seq, Cursor: rapid.SampledFrom([]string{"", "x", "y"}).Draw(l.t, "newer")}
+		if !ok || rapid.IntRange(0, 4).Draw(l.t, "elsewhere") == 0 {
+			pos.Seq++
+		}
+		l.signal(transport.Signal{Kind: transport.Refreshed, Position: pos})
+	}
 }
 
 func (l *life) document() {
@@ -217,6 +241,9 @@ func input(m *oracle.Model, r *trace.Record) error {
 		return m.Saved(r.Reason == "")
 	case trace.GateRequire:
 		return m.RequireResnapshot(r.Reason, r.Detail)
+	case trace.GateRefresh:
+		m.Refresh(*place(r))
+		return nil
 	case trace.GateFail:
 		return m.Fail(r.Reason)
 	default:

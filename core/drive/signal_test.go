@@ -78,6 +78,9 @@ func TestSignals(t *testing.T) {
 		{"message too large, first time", transport.Signal{Kind: transport.Gap, Reason: event.TransportGap, Detail: "message-too-large: the server closed with 1009"}, "waiting 250ms"},
 		{"crash", transport.Signal{Kind: transport.Ended, Cause: transport.PluginCrashed}, "waiting 250ms"},
 		{"too many crashes", transport.Signal{Kind: transport.Refused, Cause: transport.PluginCrashed}, "over plugin-crashed"},
+		{"a poll is a sign of life", transport.Signal{Kind: transport.Polled, Poll: &transport.PollReport{Seq: 5}}, "up"},
+		{"a recovery of a polling transport", transport.Signal{Kind: transport.Recovering, Reason: event.CursorExpired}, "over protocol-error"},
+		{"a refresh of a polling transport", transport.Signal{Kind: transport.Refreshed, Position: event.Position{Seq: 5}}, "over protocol-error"},
 		{"a signal of the future", transport.Signal{Kind: 99}, "over protocol-error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

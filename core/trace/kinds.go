@@ -18,8 +18,10 @@ const (
 	GateAbort    Kind = "abort"
 	GateState    Kind = "state" // Phase and the counters, when they changed
 
-	SessionConnect  Kind = "connect"  // Epoch; Seq and positions sent, NoSeq for a snapshot
-	SessionSignal   Kind = "signal"   // Epoch, Status = signal kind, Reason, Detail, Ms
+	SessionConnect Kind = "connect" // Epoch; Seq and positions sent, NoSeq for a snapshot
+	// SessionSignal: Epoch, Status = signal kind, Reason, Detail, Ms. Of refreshed: Seq, positions; of polled: Seq, Ms until the next one,
+	// Args: changed, upserts, deletes.
+	SessionSignal   Kind = "signal"
 	SessionVouched  Kind = "vouched"  // Epoch
 	SessionWait     Kind = "wait"     // Ms: back-off until the next attempt
 	SessionHangup   Kind = "hangup"   // Epoch, Detail
@@ -45,6 +47,7 @@ const (
 	// violation; Detail: a length, the close code, or the violation's name. The bytes are not kept.
 	ServerReceived Kind = "received"
 	ServerFault    Kind = "fault"  // Detail: name of the fault that struck
+	ServerArmed    Kind = "armed"  // Reason: how an attempt to arm wakes came out; Args: identity
 	ServerClosed   Kind = "closed" // Epoch = n-th connection, Detail: eof, cut, reset, gone (the client left)
 
 	PluginStarted  Kind = "started"
