@@ -10,7 +10,7 @@ var byActor = map[Actor][]Kind{
 		SessionEnd},
 	Consumer: {ConsumerSaw, ConsumerFailed},
 	Store:    {StoreLoad, StoreSave, StoreForget, StoreReport},
-	Server:   {ServerPublish, ServerTrim, ServerRestart, ServerRequest, ServerSent, ServerReceived, ServerFault, ServerClosed},
+	Server:   {ServerPublish, ServerTrim, ServerRestart, ServerRequest, ServerSent, ServerReceived, ServerFault, ServerArmed, ServerClosed},
 	Plugin:   {PluginStarted, PluginExited, PluginRefused, PluginMeasured},
 	Stage:    {StageSetup, StageStep, StageExpect, StageLate, StageSlow, StageBroken},
 }
