@@ -47,6 +47,9 @@ func (e *elsewhere) aim(faults world.FaultList) world.FaultList {
 		if to, ok := f.With["location"]; ok {
 			f.With["location"] = strings.Replace(to, world.Elsewhere, e.url, 1)
 		}
+		if f.With["host"] == world.ElsewhereHost {
+			f.With["host"] = strings.TrimPrefix(e.url, "http://")
+		}
 		out[i] = f
 	}
 	return out
@@ -56,5 +59,7 @@ func (e *elsewhere) Close() error { return e.server.Close() }
 
 // leadsElsewhere says whether a fault names world.Elsewhere.
 func leadsElsewhere(faults []simulator.Fault) bool {
-	return slices.ContainsFunc(faults, func(f simulator.Fault) bool { return strings.HasPrefix(f.With["location"], world.Elsewhere) })
+	return slices.ContainsFunc(faults, func(f simulator.Fault) bool {
+		return strings.HasPrefix(f.With["location"], world.Elsewhere) || f.With["host"] == world.ElsewhereHost
+	})
 }

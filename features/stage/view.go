@@ -3,6 +3,7 @@ package stage
 import (
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/simulator"
 )
 
 // View is what a wait may look at: a running fold over the trace. It only grows by records, so a condition is a question
@@ -53,7 +54,7 @@ func (v *View) Add(r *trace.Record) {
 			v.Closed++
 			if r.Detail != "gone" && r.Args["why"] != "client closed" { // of one that the client left it may be told late
 				v.Cuts++
-				v.Up = false
+				v.Up = v.Up && r.Args["wire"] == simulator.OData // there an answer that ended is no connection that was lost
 			}
 		}
 	case trace.Plugin:
@@ -99,6 +100,10 @@ func (v *View) session(r *trace.Record) {
 		v.Up, v.fresh, v.epoch = false, r.Seq == event.NoSeq, r.Epoch
 	case trace.SessionVouched:
 		v.Up = true
+	case trace.SessionSignal:
+		if r.Status == "recovering" { // a transport that polls asks for a snapshot by itself
+			v.Up, v.fresh = false, true
+		}
 	case trace.SessionHangup:
 		if r.Epoch == v.epoch { // of a hand-over the old connection goes, and the new one stays
 			v.Up, v.fresh = false, false

@@ -14,10 +14,13 @@ const Elsewhere = "http://elsewhere.invalid"
 // Crossed is the measurement: how many requests left the origin of the subscription.
 const Crossed = "requests-elsewhere"
 
-// LeadsAway says whether a redirect of the set-up names an address of its own: then what crosses is measured from the start.
+// ElsewhereHost is its host alone, for links that are made of one.
+const ElsewhereHost = "elsewhere.invalid"
+
+// LeadsAway says whether a redirect or a link of the set-up leads to an address of its own: then what crosses is measured from the start.
 func (s *Setup) LeadsAway() bool {
 	for _, f := range s.Faults {
-		if strings.Contains(f.With["location"], "//") {
+		if strings.Contains(f.With["location"], "//") || f.With["host"] == ElsewhereHost {
 			return true
 		}
 	}
