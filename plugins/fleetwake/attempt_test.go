@@ -1,7 +1,6 @@
 package fleetwake
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -60,8 +59,9 @@ func TestAttemptsThatAreNotMade(t *testing.T) {
 			if got, want := take(m), "refused rejected ("+err.Error()+")"; got != want {
 				t.Errorf("got %s", got)
 			}
-			if err2 := New().Open(t.Context(), a, &log{}); fmt.Sprint(err2) != err.Error() {
-				t.Errorf("Open: %v", err2)
+			var to log
+			if failure := New().Open(t.Context(), a, &to); failure != nil || len(to.lines) != 1 || to.lines[0] != "refused rejected ("+err.Error()+")" {
+				t.Errorf("Open: %v, %q", failure, to.lines)
 			}
 		})
 	}

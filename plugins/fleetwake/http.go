@@ -30,12 +30,12 @@ func New() transport.Transport { return driver{} }
 // Describe implements transport.Transport.
 func (driver) Describe(context.Context) (transport.Descriptor, error) { return Describe(), nil }
 
-// Open implements transport.Transport. It returns an error for an attempt that Check refuses, the sink's error when that failed, and
-// ctx's error when ctx ended first. Certificates or a proxy that cannot be used are Refused without a request.
+// Open implements transport.Transport. An attempt that Check refuses, certificates and a proxy that cannot be used
+// are Refused without a request. It returns the sink's error when that failed, and ctx's error when ctx ended first.
 func (driver) Open(ctx context.Context, a transport.Attempt, to transport.Sink) error {
 	p, err := newPlan(a)
 	if err != nil {
-		return err
+		return to.Signal(transport.Signal{Kind: transport.Refused, Cause: transport.Rejected, Detail: err.Error()})
 	}
 	client, err := endpoint.NewClient(a)
 	if err != nil {

@@ -365,9 +365,10 @@ func TestSecretsStayOnTheWire(t *testing.T) {
 // An attempt that cannot be made is an error, and no request goes out.
 func TestOpenRefuses(t *testing.T) {
 	var to log
-	if err := New().Open(context.Background(), attemptAt("/relative"), &to); err == nil || len(to.lines) != 0 {
+	if err := New().Open(context.Background(), attemptAt("/relative"), &to); err != nil || len(to.lines) != 1 || to.last.Cause != transport.Rejected {
 		t.Errorf("%v, %q", err, to.lines)
 	}
+	to = log{}
 	a := attemptAt("https://127.0.0.1:1/x")
 	a.TLS.CA = "no certificate"
 	if err := New().Open(context.Background(), a, &to); err != nil || len(to.lines) != 1 || to.last.Kind != transport.Refused {

@@ -231,7 +231,7 @@ func TestBadExtraHeaders(t *testing.T) {
 		a.Headers = []transport.ExtraHeader{h}
 		var to log
 		err := open(t, a, &to)
-		if err == nil || strings.Contains(err.Error(), "canary") || len(to.lines) > 0 {
+		if err != nil || to.last.Cause != transport.Rejected || to.last.Detail == "" || strings.Contains(to.String(), "canary") || len(to.lines) != 1 {
 			t.Errorf("%s: %v, %s", h.Name, err, &to)
 		}
 	}

@@ -348,11 +348,13 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-func TestBadAttemptIsAnError(t *testing.T) {
+// TestBadAttemptIsRefused: what Check finds is no failure of the transport, so the subscription ends over it at once and says what it is.
+func TestBadAttemptIsRefused(t *testing.T) {
 	a := attemptAt("http://127.0.0.1:1/")
 	a.Options = map[string]string{"maxEventBytes": "99999999999"}
 	var to log
-	if err := open(t, a, &to); err == nil || len(to.lines) > 0 {
-		t.Errorf("%v, %s", err, &to)
+	err := open(t, a, &to)
+	if want := Check(a).Error(); err != nil || len(to.lines) != 1 || to.last.Kind != transport.Refused || to.last.Cause != transport.Rejected || to.last.Detail != want {
+		t.Errorf("%v, %s, want %s", err, &to, want)
 	}
 }

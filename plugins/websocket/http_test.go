@@ -265,8 +265,9 @@ func TestHandshakeOverHTTP(t *testing.T) {
 		t.Errorf("nobody listens: %v, %s", err, &to)
 	}
 	a := attemptAt("ws://127.0.0.1:1/", "pingEveryMs", "0")
-	if err := open(t, a, &log{}); err == nil {
-		t.Error("a bad attempt was made")
+	to = log{}
+	if err := open(t, a, &to); err != nil || to.String() != "refused rejected ("+Check(a).Error()+")" {
+		t.Errorf("a bad attempt: %v, %s", err, &to)
 	}
 }
 
