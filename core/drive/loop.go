@@ -62,6 +62,13 @@ func NewLoop(g *gate.Gate, d transport.Descriptor, p session.Policy) (Loop, erro
 	return session.New(g, p)
 }
 
+// Forgetting says whether a Forget is owed that waits for a running save. A driver lets a transport that announced its recovery go on,
+// and so ask for the snapshot, only when the store has forgotten (D-31). A session sees to that itself: its snapshot has an attempt.
+func Forgetting(l Loop) bool {
+	p, ok := l.(interface{ Forgetting() bool })
+	return ok && p.Forgetting()
+}
+
 // polled gives a loop the signals of a polling transport; false for a loop that has no use for them. A poll is a sign of life on any
 // loop.
 func polled(l Loop, e session.Epoch, now session.Now, sig transport.Signal) bool {

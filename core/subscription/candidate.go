@@ -8,7 +8,7 @@ import (
 )
 
 // WithCandidates gives the consumer the checkpoint that comes of each event, see Candidate. It needs a context, and costs an
-// allocation or two per event.
+// allocation or two per event. A position that a transport refreshes without an event (D-28) goes to the store alone.
 func WithCandidates() Option { return func(c *config) { c.offer = true } }
 
 type candidateKey struct{}

@@ -16,6 +16,7 @@ import (
 type connection struct {
 	s      *Subscription
 	epoch  session.Epoch
+	ctx    context.Context // ends when the connection is hung up
 	cancel context.CancelFunc
 	over   chan struct{} // closed when the transport has returned
 	gone   bool          // guarded by s.mu: what it says does not count any more
@@ -35,7 +36,7 @@ func (s *Subscription) connect(a session.Attempt) {
 		}
 	}
 	ctx, cancel := context.WithCancel(s.base)
-	c := &connection{s: s, epoch: a.Epoch, cancel: cancel, over: make(chan struct{})}
+	c := &connection{s: s, epoch: a.Epoch, ctx: ctx, cancel: cancel, over: make(chan struct{})}
 	s.open = append(s.open, c)
 	forgetting := s.forgetting
 	s.running.Go(func() {
@@ -173,8 +174,30 @@ func (c *connection) Event(ev *event.Event) error {
 	return nil
 }
 
-// Signal reports a signal. A final one ends the connection.
+// Signal reports a signal. A final one ends the connection. It blocks behind Recovering until the store has forgotten what expired
+// (D-31), and behind Polled while the report is read.
 func (c *connection) Signal(sig transport.Signal) error {
+	s := c.s
+	var wall int64
+	if sig.Kind == transport.Refreshed {
+		var err error
+		if wall, err = s.wall(); err != nil { // what cannot be dated cannot be kept; the source is alive all the same (D-24)
+			s.contained.Add(1)
+			sig = transport.Signal{Kind: transport.Polled}
+		}
+	}
+	if err := c.take(sig, wall); err != nil {
+		return err
+	}
+	if sig.Kind == transport.Polled && sig.Poll != nil && s.cfg.polls != nil {
+		if contain(func() { s.cfg.polls(*sig.Poll) }) != nil {
+			s.contained.Add(1)
+		}
+	}
+	return nil
+}
+
+func (c *connection) take(sig transport.Signal, wall int64) error {
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,22 +208,46 @@ func (c *connection) Signal(sig transport.Signal) error {
 		c.down(sig)
 		return nil
 	}
-	c.say(sig)
+	c.say(sig, wall)
+	if sig.Kind == transport.Recovering {
+		c.forgotten()
+	}
 	return nil
+}
+
+// forgotten waits until the store has forgotten, so that a record of a dead position is gone before the snapshot is asked for. The lock
+// is held, but not while it waits.
+func (c *connection) forgotten() {
+	s := c.s
+	for !c.gone && drive.Forgetting(s.ses) { // a save runs
+		s.room.Wait()
+	}
+	if s.forgetting == nil || c.gone {
+		return
+	}
+	done := s.forgetting
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	select {
+	case <-done:
+	case <-c.ctx.Done():
+	}
 }
 
 // down ends the connection: nothing that comes after it counts.
 func (c *connection) down(sig transport.Signal) {
 	c.gone = true
-	c.say(sig)
+	c.say(sig, 0)
 }
 
-func (c *connection) say(sig transport.Signal) {
+// say gives the loop a signal. wall is for what is dated by it.
+func (c *connection) say(sig transport.Signal, wall int64) {
 	s := c.s
 	if sig.Kind == transport.Heartbeat {
 		s.telemetry.hear(drive.HeartbeatInput)
 	}
 	s.locked(func(now session.Now) {
+		now.Wall = wall
 		if s.rec != nil {
 			s.rec.Signal(now, c.epoch, sig)
 		}

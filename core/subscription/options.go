@@ -57,6 +57,7 @@ type config struct {
 	wall     func() int64
 	observe  func(trace.Record)
 
+	polls      func(transport.PollReport)
 	telemetry  func(Sample)
 	staleAfter *time.Duration
 }
@@ -122,8 +123,8 @@ func WithPolicy(p session.Policy) Option { return func(c *config) { c.policy = p
 func WithArrival() Option { return func(c *config) { c.arrival = true } }
 
 // WithClock replaces the wall clock, in unix milliseconds, that dates checkpoints and tells telemetry their age. A
-// clock that panics when an event is dated ends the subscription with delivery-failed (D-24). It is asked on one goroutine
-// at a time, with no lock held that a method of Subscription needs.
+// clock that panics when an event is dated ends the subscription with delivery-failed (D-24); a position that a transport
+// refreshes then stays as it was. It is asked on one goroutine at a time, with no lock held that a method of Subscription needs.
 func WithClock(now func() int64) Option { return func(c *config) { c.wall = now } }
 
 // WithJitter replaces the draw of the n-th retry's jitter: 0 to 500 permille of the delay (D-34).
@@ -132,6 +133,11 @@ func WithJitter(draw func(n int) int) Option { return func(c *config) { c.jitter
 // WithObserver hands every trace record to f, in order and one at a time. f runs inside the subscription: it must return
 // soon and must not call it. A panic in it is contained.
 func WithObserver(f func(trace.Record)) Option { return func(c *config) { c.observe = f } }
+
+// WithPolls hands f what each poll of a transport that polls brought, in order and one at a time, after it took effect on State. f runs
+// on the transport's goroutine with no lock held: the next poll waits for it, and it may call the subscription, but for Wait. A panic in
+// it is contained and counted (D-24, Contained). With any other transport f is never called.
+func WithPolls(f func(transport.PollReport)) Option { return func(c *config) { c.polls = f } }
 
 // takes lists what attempts will bring along.
 func (c *config) takes() (out []transport.Take) {

@@ -37,8 +37,8 @@ type Subscription struct {
 	telemetry *telemetry // nil unless somebody listens
 
 	mu    sync.Mutex
-	room  *sync.Cond // signalled when the gate may have room, or a connection ended
-	ses   drive.Loop
+	room  *sync.Cond          // signalled when the gate may have room, or a connection ended
+	ses   drive.Loop          // a session, or the loop of a transport that polls (D-45)
 	scope *checkpoint.Context // with the source version and authorization scope now in force
 	timer *time.Timer
 	armed time.Duration // when timer fires; 0 if it does not
@@ -51,7 +51,8 @@ type Subscription struct {
 	forgetting chan struct{} // closed when the store has forgotten; nil if it never had to
 	applying   chan struct{} // closed when the consumer has let go of the last candidate; nil without candidates
 
-	contained atomic.Uint64 // panics of observer and telemetry
+	asking    sync.Mutex    // held while the wall clock is asked: a clock of the caller's may keep a state
+	contained atomic.Uint64 // panics of observer, telemetry and what reads polls
 
 	running sync.WaitGroup
 	over    chan struct{} // the session has ended
@@ -243,8 +244,8 @@ func (s *Subscription) Observation() session.Observation {
 	return s.ses.Observe(s.now())
 }
 
-// Contained counts panics that were caught: of the observer, of the telemetry callback, and of the clock when a sample
-// asked it (D-24).
+// Contained counts panics that were caught: of the observer, of the callbacks of WithTelemetry and WithPolls, and of the clock when a
+// sample or a refreshed position asked it (D-24).
 func (s *Subscription) Contained() uint64 { return s.contained.Load() }
 
 // RequireResnapshot makes the source send everything anew; see session.Require for reasons.

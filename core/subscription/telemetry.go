@@ -63,8 +63,6 @@ type telemetry struct {
 	missed  uint64
 	over    bool          // the last moment was taken
 	wake    chan struct{} // full while somebody should look into the ring
-
-	asking sync.Mutex // held while the wall clock is asked: a clock of the caller's may keep a state
 }
 
 // hear says what the input is that the session is about to get. Without telemetry it does nothing.

@@ -152,10 +152,8 @@ func (s *Subscription) result(j job, err error) {
 
 // wall asks the wall clock, on one goroutine at a time.
 func (s *Subscription) wall() (ms int64, err error) {
-	if s.telemetry != nil { // otherwise the worker alone asks
-		s.telemetry.asking.Lock()
-		defer s.telemetry.asking.Unlock()
-	}
+	s.asking.Lock()
+	defer s.asking.Unlock()
 	err = contain(func() { ms = s.cfg.wall() })
 	return ms, err
 }
