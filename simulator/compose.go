@@ -120,6 +120,9 @@ func (st *stream) frame(e *entry, seq event.Seq, s shape, data []byte) frame {
 		kind = e.change.Kind
 	}
 	position := st.cursor(seq)
+	if s.named != "" {
+		position = s.named
+	}
 	s.seq, s.position = seq, position
 	switch {
 	case s.bare:

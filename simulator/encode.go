@@ -15,6 +15,7 @@ type shape struct {
 	seq      event.Seq
 	position string // the feed's, whether it is sent or not
 	conflict string // member at which the nested checkpoint disagrees, empty for none
+	named    string // given out in place of the feed's position, empty for none
 	other    bool   // another cursor than the feed's
 	bare     bool   // no cursor
 	merge    bool   // a snapshot that replaces nothing

@@ -28,7 +28,7 @@ type Spec struct {
 // Param is one parameter of a fault.
 type Param struct {
 	Name    string
-	Kind    string // integer, text, boolean, bytes (a text in which %0A is a line feed), hex (bytes as hex digits)
+	Kind    string // integer, text, boolean, bytes (a text in which %0A is a line feed), escaped (one line in which %20 is a space), hex (bytes as hex digits)
 	Doc     string
 	Default string
 	Min     int64 // of an integer
@@ -39,7 +39,7 @@ type Param struct {
 // registry lists all faults, in the order of the documentation.
 var registry = []*Spec{
 	&gapFault, &duplicateFault, &lateFault, &staleSnapshotFault, &idReusedFault, &undecodableFault, &oversizeFault,
-	&conflictFault, &otherCursorFault, &noPositionFault, &mergeSnapshotFault,
+	&conflictFault, &otherCursorFault, &noPositionFault, &namedPositionFault, &mergeSnapshotFault,
 	&gapNoticeFault, &authorizationEndedFault, &insertFault,
 	&cursorExpiredFault, &resumeUnsupportedFault, &resumedFalseFault, &lyingResumeFault, &blindResumeFault, &headBehindFault, &noAnswerFault, &ignorePositionFault,
 	&statusFault, &redirectFault, &mediaTypeFault, &credentialRequiredFault, &revokeFault, &unansweredFault,
@@ -121,6 +121,10 @@ func (p *Param) check(text string) error {
 	case "bytes":
 		if _, err := url.PathUnescape(text); err != nil || text == "" || len(text) > MaxPosition || strings.ContainsAny(text, "\r\n\x00") {
 			return fmt.Errorf("one line of at most %d bytes, others as %%0A", MaxPosition)
+		}
+	case "escaped":
+		if _, err := unescape(text); err != nil {
+			return err
 		}
 	case "hex":
 		if _, err := hex.DecodeString(text); err != nil || text == "" || len(text) > MaxPosition {

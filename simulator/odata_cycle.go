@@ -31,7 +31,8 @@ type cycle struct {
 	pad      int    // bytes of padding on its last page
 	end      *cut
 	mute     *silence
-	variant  int64 // other form of the delta token
+	variant  int64  // other form of the delta token
+	named    string // stands in for the delta token
 	noLinks  bool
 	both     bool   // its first page has the delta link beside the next link
 	disagree string // pages behind the first name something else here
@@ -75,9 +76,17 @@ func (c *cycle) sent(st *stream) *trace.Record {
 		r.ID = c.id
 	}
 	if c.track && !c.noLinks {
-		r.DeltaToken = trace.Digest("deltaToken", deltaToken(c.version, c.to, c.variant))
+		r.DeltaToken = trace.Digest("deltaToken", c.token())
 	}
 	return r
+}
+
+// token is what the delta link of c names.
+func (c *cycle) token() string {
+	if c.named != "" {
+		return c.named
+	}
+	return deltaToken(c.version, c.to, c.variant)
 }
 
 // one is the kind of the event that a round is: the change's own, as on every wire, as long as the round is nothing but that change.
@@ -195,7 +204,7 @@ func (o *odata) cycle(a *answer, delta bool, seq event.Seq, at int64, items []it
 // settled takes over what the faults of single events did.
 func (o *odata) settled(d *dispatch) *cycle {
 	c := d.cycle
-	c.id, c.pad, c.data, c.end, c.mute = d.shape.id, d.shape.pad, d.data, d.end, d.mute
+	c.id, c.pad, c.named, c.data, c.end, c.mute = d.shape.id, d.shape.pad, d.shape.named, d.data, d.end, d.mute
 	o.lastID = c.id
 	return c
 }

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"net/url"
 	"path"
 	"strings"
 	"unicode"
@@ -105,3 +106,6 @@ func swapCase(s string) string {
 		return unicode.ToUpper(r)
 	}, s[:1]) + s[1:]
 }
+
+// queryValue is text as a value in a query; a space is %20, which every reader knows.
+func queryValue(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

@@ -107,7 +107,7 @@ func (o *odata) page(a *answer, c *cycle, start int) (body []byte, more bool) {
 		m.text(d.control("nextLink"), o.link(c, "next", start, "$skiptoken="+c.skip(next).String()))
 	}
 	if c.track && !c.noLinks && (!more || c.both && start == 0) {
-		m.text(d.control("deltaLink"), o.link(c, "delta", start, "$deltatoken="+deltaToken(c.version, c.to, c.variant)))
+		m.text(d.control("deltaLink"), o.link(c, "delta", start, "$deltatoken="+queryValue(c.token())))
 	}
 	return m.object(nil, c.reversed.page), more
 }

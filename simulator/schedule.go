@@ -141,7 +141,7 @@ func (f *Fault) readWith(n *strict.Node, spec *Spec) error {
 	f.With = map[string]string{}
 	for _, m := range n.Members {
 		p := spec.param(m.Name)
-		want := map[string]strict.Kind{"integer": strict.Number, "text": strict.Text, "bytes": strict.Text, "hex": strict.Text, "boolean": strict.Bool}[p.Kind]
+		want := map[string]strict.Kind{"integer": strict.Number, "text": strict.Text, "bytes": strict.Text, "escaped": strict.Text, "hex": strict.Text, "boolean": strict.Bool}[p.Kind]
 		if m.Value.Kind != want {
 			return m.Value.Refuse("must be a %s", want)
 		}
