@@ -45,10 +45,12 @@ var Rooms = []Room{
 		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
 	{Path: "simulator/fleet", May: []string{"simulator", "core/trace"}, Pure: true,
 		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
+	{Path: "simulator/fleetserve", May: []string{"simulator/fleet", "core/trace"},
+		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
 	{Path: "simulator/serve", May: []string{"simulator", "simulator/fleet"},
 		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
-	{Path: "simulator/world", May: []string{"simulator", "core/drive", "core/checkpoint", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata"}, Pure: true},
-	{Path: "features", May: []string{"core/subscription", "core/host", "core/store", "core/checkpoint", "core/trace", "core/ledger", "core/plugin", "simulator", "simulator/serve", "simulator/fleet", "simulator/world", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata", "plugins/fleetwake"},
+	{Path: "simulator/world", May: []string{"simulator", "core/fixture", "core/drive", "core/checkpoint", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata"}, Pure: true},
+	{Path: "features", May: []string{"core/subscription", "core/host", "core/store", "core/checkpoint", "core/trace", "core/ledger", "core/plugin", "simulator", "simulator/serve", "simulator/fleet", "simulator/fleetserve", "simulator/world", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata", "plugins/fleetwake"},
 		Never: map[string]string{
 			"core/oracle": "a step acts and records; only the judge decides (law 3)",
 			"core/judge":  "a step acts and records; only the judge decides (law 3)",
@@ -123,6 +125,7 @@ var ThirdParty = []struct{ Room, Import, Why string }{
 	{"simulator/serve", "golang.org/x/sys/unix", "the length of the send queue, before a reset throws it away"},
 	{"core/credential", "go.yaml.in/yaml/v3", "the leaves may stand in a configuration file"},
 	{"plugins/fleetwake", "github.com/modelcontextprotocol/go-sdk/mcp", "the catch-up poll as a tool call"},
+	{"simulator/fleetserve", "github.com/modelcontextprotocol/go-sdk/mcp", "the plane's tool, served"},
 	{"cmd", "github.com/spf13/cobra", "commands and flags"},
 	{"internal", "go.yaml.in/yaml/v3", "the mutants are YAML"},
 }

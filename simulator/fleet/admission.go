@@ -38,6 +38,9 @@ func (s *Server) host(host string) *refusal {
 	return nil
 }
 
+// HostAdmitted says whether requests for host are answered.
+func (s *Server) HostAdmitted(host string) bool { return s.host(host) == nil }
+
 func (s *Server) welcome(origin string) bool { return slices.Contains(s.opt.Origins, origin) }
 
 // bearer reads the Authorization header as the reference's check does: two words, the first of which is Bearer in any case.
