@@ -54,6 +54,11 @@ func TestSimulateWires(t *testing.T) {
 	if ws.Subprotocol() != "conform.v1" || !strings.HasPrefix(answer.Header.Get("Sec-Websocket-Extensions"), "permessage-deflate") {
 		t.Errorf("agreed on %q, %q", ws.Subprotocol(), answer.Header)
 	}
+	_, link, _ := strings.Cut(get(ctx, t, shown["odata"]), "?$deltatoken=")
+	first, _, _ := strings.Cut(link, `"`) // the token of where the collection stands before the change
+	if first == "" {
+		t.Fatal("a snapshot over OData has no delta link")
+	}
 	post, err := http.Post(shown["control"]+"/publish", "application/json", strings.NewReader(`{"changes":[{"type":"upsert","eventId":"seen-everywhere","id":"9","feature":{}}]}`))
 	if err != nil || post.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", post, err)
@@ -70,8 +75,31 @@ func TestSimulateWires(t *testing.T) {
 			t.Fatalf("the change did not come over WebSocket: %v", err)
 		}
 	}
+	if page := get(ctx, t, shown["odata"]+"?$deltatoken="+first); !strings.Contains(page, mark) {
+		t.Errorf("the change did not come over OData: %s", page)
+	}
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// get reads a page of a collection whose changes are tracked.
+func get(ctx context.Context, t *testing.T, url string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Prefer", "odata.track-changes")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s, %v: %s", res.Status, err, body)
+	}
+	return string(body)
 }
