@@ -75,7 +75,7 @@ func TestSimulateWires(t *testing.T) {
 			t.Fatalf("the change did not come over WebSocket: %v", err)
 		}
 	}
-	if page := get(ctx, t, shown["odata"]+"?$deltatoken="+first); !strings.Contains(page, mark) {
+	if page := get(ctx, t, shown["odata"]+"?$deltatoken="+first); !strings.Contains(page, `"@conform.eventId":"seen-everywhere"`) {
 		t.Errorf("the change did not come over OData: %s", page)
 	}
 	stop()
