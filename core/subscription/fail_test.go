@@ -16,6 +16,7 @@ import (
 	"github.com/conform-dev/conform/core/session"
 	"github.com/conform-dev/conform/core/subscription"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/plugins/sse"
 )
 
 // ended waits for the end and checks it.
@@ -302,4 +303,17 @@ func TestAskForSnapshot(t *testing.T) {
 		}
 		closeAndWait(t, s)
 	})
+}
+
+// TestAttemptThatCannotBeMade: an endpoint that no transport can use ends the subscription at once and says why; it is no crash, and
+// nothing is tried again.
+func TestAttemptThatCannotBeMade(t *testing.T) {
+	s, err := subscription.Open(t.Context(), sse.New(), (&seen{}).apply, subscription.WithContext(testContext()), subscription.WithEndpoint("feed/without/host"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := ended(t, s, session.Refused, event.None)
+	if !strings.Contains(end.Error(), "endpoint") || s.Observation().Epoch != 1 {
+		t.Errorf("%v, observation %+v", end, s.Observation())
+	}
 }
