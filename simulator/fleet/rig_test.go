@@ -124,7 +124,9 @@ func (r *rig) want(c Conn, want string) {
 }
 
 // live says whether c is an open stream.
-func (r *rig) live(c Conn) bool { return r.head[c] != nil && r.head[c].Status == 200 && r.closed[c] == "" }
+func (r *rig) live(c Conn) bool {
+	return r.head[c] != nil && r.head[c].Status == 200 && r.closed[c] == ""
+}
 
 func (r *rig) must(err error) {
 	r.t.Helper()
