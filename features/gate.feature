@@ -62,7 +62,7 @@ Feature: Every change arrives once and in order, or the client starts over
     And the server has seen 1 request
     And the consumer's records equal the feed's
 
-  @GATE-003 @virtual @process
+  @GATE-003 @virtual @process @odata
   Scenario Outline: The client was away for longer than the server remembers (<expiry>)
     The server cannot replay what it has forgotten. Going on with what is left would lose it without a word.
 
@@ -112,7 +112,7 @@ Feature: Every change arrives once and in order, or the client starts over
     And request 4 asked for a snapshot
     And the consumer's records equal the feed's
 
-  @GATE-003 @virtual @process
+  @GATE-003 @virtual @process @odata
   Scenario: The application was closed over night
     The position in its store is dead in the morning. Asking for it again and again would keep it from ever starting.
 
@@ -145,7 +145,7 @@ Feature: Every change arrives once and in order, or the client starts over
     And the server has seen 1 request
     And the consumer's records equal the feed's
 
-  @GATE-005 @virtual @process
+  @GATE-005 @virtual @process @odata
   Scenario: An event id comes back under another number
     Either number could be the wrong one, so neither is trusted.
 
@@ -269,7 +269,7 @@ Feature: Every change arrives once and in order, or the client starts over
     And the consumer has seen exactly: snapshot 5, upsert 6, upsert 7, upsert 8
     And the consumer's records equal the feed's
 
-  @GATE-011 @virtual
+  @GATE-011 @virtual @odata
   Scenario: The position cannot be saved
     Claiming a durability that nobody saw would skip changes after the next start.
 
@@ -287,7 +287,7 @@ Feature: Every change arrives once and in order, or the client starts over
     Then request 2 asked to go on from 5
     And the consumer has seen exactly: snapshot 5, upsert 6, upsert 6, upsert 7
 
-  @GATE-012 @virtual @process
+  @GATE-012 @virtual @process @odata
   Scenario: A fresh snapshot begins a new list of event ids
     Ids from before it say nothing about the new state; refusing them would stop delivery again and again.
 
@@ -566,7 +566,7 @@ Feature: Every change arrives once and in order, or the client starts over
       | gap   |
       | error |
 
-  @GATE-022 @virtual @process
+  @GATE-022 @virtual @process @odata
   Scenario: Only every third place is written down
     Somebody chose speed. What is lost at worst is work that is done again, never a change.
 

@@ -70,13 +70,13 @@ Feature: A collection that is asked again and again tells everything, or says th
 
     Examples:
       | what                               | version   | fault        | with          | and            |
-      | a removed entry with its id        | negotiate | removed-form | by id         |                |
-      | a removed entry with its key alone | negotiate | removed-form | by key        | reason none    |
-      | a row that left the filter         | negotiate | removed-form | by both       | reason changed |
+      | a removed entry with its id        | 4.01      | removed-form | by id         |                |
+      | a removed entry with its key alone | 4.01      | removed-form | by key        | reason none    |
+      | a row that left the filter         | 4.01      | removed-form | by both       | reason changed |
       | a deleted entity                   | 4.0       | removed-form | as context    |                |
       | a deleted entity without a reason  | 4.0       | removed-form | as context    | reason none    |
       | the older removed annotation       | 4.0       | removed-form | as annotation |                |
-      | a removed entry that says it last  | negotiate | any-order    | of entries    |                |
+      | a removed entry that says it last  | 4.01      | any-order    | of entries    |                |
 
   @ODATA-003 @virtual @process
   Scenario Outline: The service tells of a relationship between rows, <kind>
@@ -670,6 +670,34 @@ Feature: A collection that is asked again and again tells everything, or says th
     Then the consumer has seen exactly: snapshot 1, delta 2, delta 3
     And the consumer's records equal the feed's
     And the session is still running
+
+  @GATE-023 @virtual @process
+  Scenario: Nothing changes for a long time, and the application is started again
+    The service names the same place anew with every answer, and forgets how it called it before. Who keeps the oldest name has
+    none that works.
+
+    Given these settings:
+      | setting               | value |
+      | option pollIntervalMs | 50    |
+    And these faults:
+      | fault       | at             | with         | times  |
+      | fresh-token | request resume | retires true | always |
+    When the client follows the feed
+    And the server has been asked 5 times
+    And these faults:
+      | fault  | at             | with     |
+      | status | request resume | code 403 |
+    And the session is over
+    Then the store holds 5
+    When the client is started again
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    Then the fault fresh-token has struck
+    And the consumer has seen exactly: snapshot 5, upsert 6
+    And the gate has counted 0 gaps
+    And the gate has counted 1 accepted
+    And the store holds 6
 
   @ODATA-023 @virtual @process
   Scenario: A row is gone in a list of all rows

@@ -6,7 +6,7 @@ Feature: What is written down is true, or it is not used
   Background:
     Given a feed of 5 records
 
-  @STORE-001 @virtual @process
+  @STORE-001 @virtual @process @odata
   Scenario: The application crashes right after its position has expired
     If the dead position were still in the store, every start would begin with it.
 
@@ -83,7 +83,7 @@ Feature: What is written down is true, or it is not used
       | another query  | query-changed               |
       | another viewer | authorization-scope-changed |
 
-  @STORE-004 @virtual @process
+  @STORE-004 @virtual @process @odata
   Scenario: The consumer takes its time
     A position that is written before its change was applied skips that change after a crash.
 

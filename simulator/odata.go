@@ -22,6 +22,7 @@ type odata struct {
 
 	lastID   string // event id of the last event composed
 	variants int64  // delta tokens given out in another form than usual
+	newest   newest // the only form of its place that is not expired
 	seen     ODataState
 }
 
@@ -82,7 +83,7 @@ func (o *odata) honest(req *request, q *query, n uint32) *answer {
 		reject(event.SourceVersionChanged)
 	case req.position > f.head:
 		reject(event.TransportGap)
-	case !f.resumable(req.position):
+	case !f.resumable(req.position) || o.newest.retires(req.position, req.raw):
 		a.expire("")
 	default:
 		a.how, st.next = "resumed", req.position+1
@@ -212,7 +213,7 @@ func (o *odata) pump() {
 // endAll ends every answer. A server that restarts forgets what it held for its clients.
 func (o *odata) endAll(kind CloseKind, why string) {
 	if why == "restart" {
-		o.cycles.list, o.owed, o.lastID = nil, nil, ""
+		o.cycles.list, o.owed, o.lastID, o.newest = nil, nil, "", newest{}
 	}
 	o.table.endAll(kind, why)
 }

@@ -33,6 +33,18 @@ func parseDelta(text string) (v int, seq event.Seq, ok bool) {
 	return parseCursor(OData, base)
 }
 
+// newest is the form in which a place was given out last, where that expired the forms before it. The zero value expires none.
+type newest struct {
+	seq  event.Seq
+	form int64
+}
+
+func (n newest) retires(seq event.Seq, token string) bool {
+	_, text, _ := strings.Cut(token, "~")
+	form, _ := number(text, int64(event.MaxSeq))
+	return n.form > form && n.seq == seq
+}
+
 // skipToken is the token of a next link, taken apart.
 type skipToken struct {
 	delta   bool

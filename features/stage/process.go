@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/conform-dev/conform/core/subscription"
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/plugins/odata"
 	"github.com/conform-dev/conform/simulator"
 	"github.com/conform-dev/conform/simulator/serve"
 	"github.com/conform-dev/conform/simulator/world"
@@ -23,6 +26,8 @@ const (
 	// ScaledBase and ScaledCap make a reconnect a matter of milliseconds, so that the whole lane takes seconds.
 	ScaledBase = 5
 	ScaledCap  = 40
+	// ScaledPoll is the time between two polls, for the same reason.
+	ScaledPoll = 5
 )
 
 // process is the stage of the process lane: the transport's real process, real loopback sockets, the driver that
@@ -56,6 +61,10 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	scale(&s.Client.Base, ScaledBase)
 	scale(&s.Client.Cap, max(ScaledCap, s.Client.Base))
 	s.Wire = wireOf(p.opt.Wire)
+	scaled := fmt.Sprintf("base wait %d ms, wait cap %d ms", s.Client.Base, s.Client.Cap)
+	if ms, ok := scalePoll(&s); ok {
+		scaled += fmt.Sprintf(", poll interval %s ms", ms)
+	}
 	p.setup = s
 	if err := p.launch(ctx); err != nil {
 		return err
@@ -68,7 +77,7 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	}
 	r := trace.New(trace.Stage, trace.StageSetup)
 	r.Args = s.Args(d)
-	r.Args["scaled"] = fmt.Sprintf("base wait %d ms, wait cap %d ms", s.Client.Base, s.Client.Cap)
+	r.Args["scaled"] = scaled
 	p.book.add(r)
 	if p.consumer, err = newConsumer(p.book, &s); err != nil {
 		return err
@@ -104,6 +113,22 @@ func scale(value *int, to int) {
 	if *value == 0 {
 		*value = to
 	}
+}
+
+// scalePoll sets the poll interval of a transport that polls, unless the scenario does; ok is false for one that does not poll.
+func scalePoll(s *Setup) (ms string, ok bool) {
+	if s.Wire != simulator.OData {
+		return "", false
+	}
+	if ms, ok = s.Client.Options[odata.OptionPollIntervalMs]; !ok {
+		ms = strconv.Itoa(ScaledPoll)
+		s.Client.Options = maps.Clone(s.Client.Options)
+		if s.Client.Options == nil {
+			s.Client.Options = map[string]string{}
+		}
+		s.Client.Options[odata.OptionPollIntervalMs] = ms
+	}
+	return ms, true
 }
 
 // Follow starts a client, when the one before it is over.

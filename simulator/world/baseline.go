@@ -34,7 +34,8 @@ func (s *Setup) Rows() (*simulator.Rows, error) {
 	if asked.Request == nil {
 		return nil, errBaseline
 	}
-	sim.Request(simulator.Now{}, 1, simulator.Request{Method: asked.Request.Method, Target: target(asked.Request.URL)})
+	to, _ := target(asked.Request.URL)
+	sim.Request(simulator.Now{}, 1, simulator.Request{Method: asked.Request.Method, Target: to})
 	for o, more := sim.Take(); more; o, more = sim.Take() {
 		switch {
 		case o.Head != nil:

@@ -3,6 +3,7 @@ package world
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"net/url"
 	"strings"
 	"time"
 
@@ -170,12 +171,13 @@ func (l *line) take(out transport.Output) bool {
 	switch {
 	case out.Request != nil:
 		l.hangup() // of a redirect, or of a request that was answered
-		if !strings.HasPrefix(out.Request.URL, origin+"/") {
+		to, ours := target(out.Request.URL)
+		if !ours {
 			l.c.w.crossed()
 			l.link = l.c.w.nowhere(l)
 			return false
 		}
-		l.link = l.c.w.dial(l, *out.Request, target(out.Request.URL))
+		l.link = l.c.w.dial(l, *out.Request, to)
 		return false
 	case len(out.Send) > 0:
 		if l.link != nil {
@@ -198,10 +200,11 @@ func (l *line) take(out transport.Output) bool {
 	return true
 }
 
-// target is path and query of an absolute URL of this world.
-func target(url string) string {
-	if len(url) > len(origin) && url[:len(origin)] == origin {
-		return url[len(origin):]
+// target is the path and query of a URL, if it leads to the simulator: the same scheme, host and port, however they are written.
+func target(text string) (to string, ours bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.User != nil || strings.TrimSuffix(strings.ToLower(u.Scheme+"://"+u.Host), ":80") != origin {
+		return text, false
 	}
-	return url
+	return u.RequestURI(), true
 }

@@ -28,6 +28,9 @@ type Setup struct {
 	RetryHint int          `json:"retryHint,omitempty"` // in milliseconds
 	Expiry    string       `json:"expiry,omitempty"`    // how the server says that a position is dead
 	Deflate   string       `json:"deflate,omitempty"`   // what the server makes of an offer to compress; WebSocket
+	PageSize  int          `json:"pageSize,omitempty"`  // entries on a page; OData
+	Dialect   string       `json:"dialect,omitempty"`   // version of the protocol that the server speaks; OData
+	Annotates string       `json:"annotates,omitempty"` // annotations on a page: all, or none as at a service that knows no contract; OData
 	Faults    FaultList    `json:"faults,omitempty"`
 	Stored    *Stored      `json:"stored,omitempty"` // what the store holds at the start
 	NoStore   bool         `json:"noStore,omitempty"`
@@ -117,6 +120,7 @@ var numbers = []setting{
 	{"attempts", func(s *Setup) *int { return &s.Client.Attempts }},
 	{"retry hint", func(s *Setup) *int { return &s.RetryHint }},
 	{"retention", func(s *Setup) *int { return &s.Retention }},
+	{"page size", func(s *Setup) *int { return &s.PageSize }},
 	{"store limit", func(s *Setup) *int { return &s.Limit }},
 	{"other scopes", func(s *Setup) *int { return &s.Others }},
 }
@@ -131,7 +135,7 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Options[option] = value
 		return nil
 	}
-	known := []string{"pacing", "mode", "changes", "expiry", "compression", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
+	known := []string{"pacing", "mode", "changes", "expiry", "compression", "odata version", "annotations", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
 	for _, n := range numbers {
 		known = append(known, n.name)
 		if n.name == name {
@@ -170,6 +174,10 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Mode = value
 	case "compression":
 		s.Deflate = value
+	case "odata version":
+		s.Dialect = value
+	case "annotations":
+		s.Annotates = value
 	case "changes":
 		s.Changes = value
 	case "expiry":
@@ -207,6 +215,7 @@ func (s *Setup) Simulator() simulator.Options {
 		Accepts: accepts,
 		Source:  Source, Version: Version, Head: event.Seq(s.Records), Rows: s.Records, Stamp: Epoch,
 		Retention: s.Retention, Heartbeat: heartbeat(s.Heartbeat), RetryHint: ms(s.RetryHint), Expiry: s.Expiry, Deflate: s.Deflate,
+		ODataPageSize: s.PageSize, ODataVersion: s.Dialect, ODataAnnotations: s.Annotates,
 		Schedule: simulator.Schedule{Faults: s.Faults},
 	}
 }
