@@ -56,6 +56,7 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 		return
 	}
 	s.lane.closed(s.link, &d)
+	up := s.link == LinkUp
 	s.link, s.paused, s.down = LinkWaiting, false, d // it is over: nothing to hang up
 	if s.p.Lane && (d.Kind == Expired || d.Kind == Gapped || d.Kind == Flawed || d.Kind == Oversized) {
 		d.Kind = Lost // nothing is held that could be given up
@@ -66,7 +67,7 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 			s.again(d.RetryAfter)
 			return
 		}
-		s.stop(Ending{Cause: d.Ends, Status: d.Status, Reason: d.Reason, Detail: d.Detail})
+		s.stop(Ending{Cause: d.Ends, Status: d.Status, Reason: d.Reason, Detail: d.Detail}, up)
 	case Denied:
 		if s.denied {
 			s.finish(Ending{Cause: Refused, Status: d.Status, Detail: d.Detail}, event.Closed)
@@ -90,10 +91,11 @@ func (s *Session) Down(e Epoch, now Now, d Down) {
 	}
 }
 
-// stop ends the session for what the server said. A server that wants to be called no more has completed its stream, so what it sent
-// before is delivered first: no other connection will bring it again.
-func (s *Session) stop(e Ending) {
-	if e.Cause == ServerStop && s.busy() {
+// stop ends the session for what the server said. One that stops for good on a connection that was up has completed its stream, so what
+// it sent before is delivered first: no other connection will bring it again. One that stops by refusing an attempt has completed
+// nothing, and what an earlier connection left behind comes again after the next start.
+func (s *Session) stop(e Ending, up bool) {
+	if e.Cause == ServerStop && up && s.busy() {
 		s.link, s.stopping = LinkDraining, &e
 		return
 	}
