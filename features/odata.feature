@@ -712,3 +712,22 @@ Feature: A collection that is asked again and again tells everything, or says th
     And the session ended as protocol-error
     And the consumer has seen exactly: nothing
     And the store holds nothing
+
+  @ODATA-024 @virtual @process
+  Scenario: The stream becomes another one while its state is being read
+    The numbers of the first page say nothing about the rows of the last.
+
+    Given these settings:
+      | setting   | value |
+      | page size | 2     |
+    And these faults:
+      | fault          | at           | with               |
+      | pages-disagree | connection 1 | member streamEpoch |
+    When the client follows the feed
+    And everything published has arrived
+    And 1 change is published
+    And everything published has arrived
+    Then the fault pages-disagree has struck
+    And request 3 asked for a snapshot
+    And the consumer has seen exactly: snapshot 5, upsert 6
+    And the consumer's records equal the feed's
