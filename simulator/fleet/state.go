@@ -38,3 +38,13 @@ func (s *Server) State() State {
 	}
 	return st
 }
+
+// SigningKey is the key of an armed subscription, for a sender that posts to this server; empty if there is none. It is a secret.
+func (s *Server) SigningKey(subscription string) string {
+	for _, r := range s.routes {
+		if r.id == subscription {
+			return r.key
+		}
+	}
+	return ""
+}

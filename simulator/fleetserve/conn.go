@@ -119,6 +119,7 @@ var errCut = errors.New("cut")
 // write puts out what the machine hands out. A nil error is an end as the protocol says.
 func (c *conn) write(w http.ResponseWriter, left <-chan struct{}) error {
 	control := http.NewResponseController(w)
+	begun := false
 	for {
 		select {
 		case <-c.ready:
@@ -137,8 +138,9 @@ func (c *conn) write(w http.ResponseWriter, left <-chan struct{}) error {
 					w.Header()[name] = values
 				}
 				w.WriteHeader(o.Head.Status)
+				begun = true
 			case o.Close != nil:
-				return c.finish(o.Close.Kind, control)
+				return c.finish(o.Close.Kind, begun, control)
 			default:
 				if _, err := w.Write(o.Bytes); err != nil {
 					return err
@@ -167,11 +169,13 @@ func (c *conn) written(n int) {
 }
 
 // finish ends the answer: properly, or not at all.
-func (c *conn) finish(kind simulator.CloseKind, control *http.ResponseController) error {
+func (c *conn) finish(kind simulator.CloseKind, begun bool, control *http.ResponseController) error {
 	if kind == simulator.EOF {
 		return nil
 	}
-	_ = control.Flush() // what was handed out before a cut is sent
+	if begun {
+		_ = control.Flush() // what was handed out before a cut is sent
+	}
 	if tcp, ok := c.socket.(*net.TCPConn); ok && kind == simulator.Reset {
 		_ = tcp.SetLinger(0)
 	}
