@@ -62,7 +62,7 @@ Feature: Every change arrives once and in order, or the client starts over
     And the server has seen 1 request
     And the consumer's records equal the feed's
 
-  @GATE-003 @virtual @process @odata
+  @GATE-003 @virtual @process
   Scenario Outline: The client was away for longer than the server remembers (<expiry>)
     The server cannot replay what it has forgotten. Going on with what is left would lose it without a word.
 
