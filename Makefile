@@ -8,10 +8,10 @@ OUT      ?= out
 export CGO_ENABLED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race fuzz bench lint generate ledger prove crash
+.PHONY: help build run test race fuzz bench lint generate ledger prove crash fleet-load fleet-load-real
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/conform
 	@$(GO) build -trimpath -o $(BIN) ./cmd/conform
@@ -60,3 +60,9 @@ prove: ## break the product on purpose, once per rule, and check that each break
 ROUNDS ?= 5000
 crash: ## kill a process that writes checkpoints, ROUNDS times (default 5000), and cut its power
 	@CONFORM_CRASH_ROUNDS=$(ROUNDS) $(GO) test -count=1 -v -timeout 60m -run 'Crash|Once|PowerLoss' ./core/store/bolt
+
+fleet-load: ## 500 clients at the fleet server's caps for 30 s, its window scaled to 3 s; prints the tally
+	@CONFORM_FLEET_LOAD=long $(GO) test -count=1 -v -run '^TestLoad$$' ./simulator/fleetserve
+
+fleet-load-real: ## the same with the real numbers, for 70 s
+	@CONFORM_FLEET_LOAD=real $(GO) test -count=1 -v -run '^TestLoad$$' ./simulator/fleetserve
