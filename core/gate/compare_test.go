@@ -56,7 +56,7 @@ var weights = map[gate.Phase][moves]int{
 	gate.Resuming: {refresh: 14, mergeNext: 14, dup: 22, snapLow: 22, gap: 18, snapHigh: 18, snapConflict: 12, conflict: 14, reuse: 32, snapReuse: 26, missing: 20,
 		malformed: 20, require: 4, closing: 1, failing: 1},
 	gate.Live: {mergeNext: 10, dup: 12, snapLow: 8, mergeDup: 6, gap: 4, mergeGap: 4, snapHigh: 8, snapConflict: 2, conflict: 3, reuse: 4, snapReuse: 4,
-		missing: 2, snapMissing: 2, malformed: 3, stride: 60, refresh: 14, require: 6, closing: 2, failing: 2},
+		missing: 2, snapMissing: 2, malformed: 3, stride: 60, refresh: 5, require: 6, closing: 2, failing: 2},
 	gate.ResnapshotRequired: {refresh: 4, next: 16, mergeNext: 4, gap: 4, snapLow: 44, snapHigh: 84, snapConflict: 24, snapReuse: 10, missing: 8, snapMissing: 12, malformed: 12,
 		require: 34, closing: 2, failing: 2},
 	gate.Failed: {refresh: 30, next: 60, snapHigh: 30, malformed: 20, require: 40, closing: 46, failing: 30},

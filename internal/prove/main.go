@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// modelLives is how many random gate lives the comparison runs per mutant. A life is about 87 inputs, so this stays below
+// modelLives is how many random gate lives the comparison runs per mutant. A life is about 100 inputs, so this stays below
 // 100,000 inputs.
-const modelLives = "1100"
+const modelLives = "990"
 
 // patience bounds one build, test or run: a mutant may make the product wait for something that never comes.
 const patience = 3 * time.Minute
