@@ -94,7 +94,7 @@ func TestTwoViewers(t *testing.T) {
 		t.Error(r.said(alone))
 	}
 	before := len(r.s.plane.subscriptions)
-	if c := r.open("OTHER-CCC", own, "Bearer OTHER-CCC"); !strings.Contains(r.said(c), `"armedForViewer":false}`) || len(r.s.plane.subscriptions) != before {
+	if c := r.open("OTHER-CCC", own, "Bearer OTHER-CCC"); !strings.Contains(r.said(c), `"armed":true,`) || !strings.Contains(r.said(c), `"armedForViewer":false}`) || len(r.s.plane.subscriptions) != before {
 		t.Error("twice the same bytes:", r.said(c))
 	}
 	armed := r.open("OTHER-CCC", own, "bearer OTHER-MCP")

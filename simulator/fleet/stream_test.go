@@ -54,6 +54,8 @@ func TestHeartbeat(t *testing.T) {
 	r.clear(a)
 	r.clear(b)
 	r.pass(time.Second - time.Millisecond)
+	r.s.Wake(r.clock()) // too early
+	r.drain()
 	r.want(a, "200 ")
 	r.pass(time.Millisecond) // 28 s: 25 s after the first stream, 1 s after the second
 	r.want(a, "200 :hb\n\n")
@@ -249,6 +251,9 @@ func TestSilence(t *testing.T) {
 	r.pass(91 * time.Second)
 	if !r.live(a) || r.body[a].Len() != 0 || strings.Count(r.body[b].String(), ":hb") != 3 {
 		t.Errorf("a %s, b %s", r.said(a), r.said(b))
+	}
+	if c := r.open("OWN-CCC"); !strings.HasPrefix(r.said(c), "200 retry: 5000\n\nevent: state\n") {
+		t.Error("a newcomer got no hello:", r.said(c))
 	}
 	r.s.Silence(r.clock(), "@viewer", false)
 	r.pass(9 * time.Second)
