@@ -8,6 +8,9 @@ import (
 	"github.com/conform-dev/conform/core/session"
 )
 
+// noResumeMode is why a transport that can name no position gets a snapshot.
+const noResumeMode = "no-resume-mode"
+
 // connect opens the transport. A gate that needs a snapshot is told first that it may take any (D-01); one that holds a position that
 // the transport can name and the service can vouch for goes on from it.
 func (l *Loop) connect() {
@@ -23,7 +26,10 @@ func (l *Loop) connect() {
 	case gate.Live, gate.Resuming:
 		pos, why := l.resume()
 		l.try.Resume = pos
-		if why != "" {
+		switch {
+		case why == noResumeMode && l.epoch > 1: // nobody knows what was said while nobody listened (facts 5.6, rule 8)
+			l.require(event.TransportGap, why)
+		case why != "":
 			l.require(event.ResumeUnsupported, why)
 		}
 	}
@@ -34,7 +40,7 @@ func (l *Loop) connect() {
 func (l *Loop) resume() (pos event.Position, why string) {
 	switch {
 	case l.p.Resume == 0:
-		return event.NoPosition, "no-resume-mode"
+		return event.NoPosition, noResumeMode
 	case l.p.Vouch == session.VouchNone:
 		return event.NoPosition, "nobody-vouches"
 	}
