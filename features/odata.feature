@@ -421,7 +421,7 @@ Feature: A collection that is asked again and again tells everything, or says th
       | another status | 404    | stamp-expired |
 
   @ODATA-013
-  Scenario Outline: The service wants to be left alone, status <code>
+  Scenario Outline: The service wants to be left alone for <seconds> s, status <code>
     Who loads everything again because of it makes it worse.
 
     Given these faults:
