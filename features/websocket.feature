@@ -65,6 +65,7 @@ Feature: A socket says more than bytes, and all of it counts
     And everything published has arrived
     And 2 changes are published
     And everything published has arrived
+    And the server has heard 1 time
     And the connection breaks
     And everything published has arrived
     Then the fault fragment has struck

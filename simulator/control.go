@@ -73,7 +73,7 @@ func (s *Simulator) trimmed(before event.Seq) {
 func (s *Simulator) feedFaults() {
 	s.plan.each(func(a *armed) {
 		l, ok := a.logic.(feeder)
-		if ok && (a.fault.At.Sequence == 0 || a.fault.At.Sequence == s.feed.head) {
+		if ok && a.fault.At.Request == "" && (a.fault.At.Sequence == 0 || a.fault.At.Sequence == s.feed.head) {
 			head := s.feed.head
 			if l.feed(s) {
 				s.strike(a, nil, head)

@@ -109,6 +109,12 @@ func unknownFault(name string) string {
 
 func (p *Param) check(text string) error {
 	switch p.Kind {
+	case "rows":
+		if len(text) > MaxPosition {
+			return fmt.Errorf("longer than %d bytes", MaxPosition)
+		}
+		_, err := parseRows(text)
+		return err
 	case "integer":
 		v, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || v < p.Min || v > p.Max {

@@ -44,6 +44,9 @@ func (o *odata) request(c Conn, n uint32, r Request) {
 	o.seen.Requests++
 	o.prune()
 	req, q, no := o.read(r)
+	if no == nil && q.cycle == nil {
+		o.sim.asked(&req)
+	}
 	a := o.honest(&req, q, n)
 	struck := o.admit(a, no)
 	o.conclude(a)

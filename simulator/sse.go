@@ -6,6 +6,7 @@ type sse struct{ table }
 // request answers one request: the honest answer first, then what the schedule makes of it.
 func (s *sse) request(c Conn, n uint32, r Request) {
 	req, no := s.parseRequest(r)
+	s.sim.asked(&req)
 	a := s.honest(&req, n, &sseCoder{cursor: s.sim.opt.CursorIn})
 	struck := s.admit(a, no)
 	s.enter(c, a, struck)

@@ -19,6 +19,7 @@ func (w *websocket) request(c Conn, n uint32, r Request) {
 		shake, no = w.sim.opt.shake(r.Header)
 	}
 	code := &socketCoder{}
+	w.sim.asked(&req)
 	a := w.honest(&req, n, code)
 	if no == nil {
 		a.header["Upgrade"], a.header["Connection"] = []string{"websocket"}, []string{"Upgrade"}

@@ -8,6 +8,9 @@ import (
 	"github.com/conform-dev/conform/core/gate"
 )
 
+// noResumeMode is why a transport that can name no position gets a snapshot.
+const noResumeMode = "no-resume-mode"
+
 // connect starts the next attempt. A gate that needs a snapshot is told first that it may take any (D-01); one that holds
 // a position asks to go on from it, if that position can be named and vouched for at all (D-30).
 func (s *Session) connect() {
@@ -31,6 +34,8 @@ func (s *Session) connect() {
 		pos, why := s.resume()
 		s.try.Resume = pos
 		switch {
+		case why == noResumeMode && s.epoch > 1: // nobody knows what was said while nobody listened (facts 5.6, rule 8)
+			s.require(event.TransportGap, why)
 		case why != "":
 			s.require(event.ResumeUnsupported, why)
 		case pos == s.spent: // sent once and dead: not a second time (D-31)
@@ -52,7 +57,7 @@ func (s *Session) resume() (pos event.Position, why string) {
 	case s.cleared:
 		return event.NoPosition, "position-cleared"
 	case s.p.Resume == 0:
-		return event.NoPosition, "no-resume-mode"
+		return event.NoPosition, noResumeMode
 	case s.p.Vouch == VouchNone:
 		return event.NoPosition, "nobody-vouches"
 	case s.mark != "" && s.g.State().Pending == 0: // everything received was accepted (D-43)

@@ -91,6 +91,15 @@ func (c *consumer) fail(seq event.Seq) {
 
 // unblock waits until the consumer stands still, and lets it go on.
 func (c *consumer) unblock(ctx context.Context, b *book) error {
+	if err := c.stopped(ctx, b); err != nil {
+		return err
+	}
+	c.release()
+	return nil
+}
+
+// stopped waits until the consumer stands still.
+func (c *consumer) stopped(ctx context.Context, b *book) error {
 	c.mu.Lock()
 	moved := c.moved
 	c.mu.Unlock()
@@ -104,7 +113,6 @@ func (c *consumer) unblock(ctx context.Context, b *book) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c.release()
 	return nil
 }
 

@@ -238,15 +238,26 @@ func (p *process) settle(ctx context.Context) error {
 	return err
 }
 
+// Leave waits until the client has ended.
+func (p *process) Leave(ctx context.Context) error {
+	if p.client == nil {
+		return nil
+	}
+	p.client.Close()
+	p.client.Close()
+	return p.over(ctx)
+}
+
+func (p *process) Require(_ context.Context, r event.Reason) error {
+	p.client.RequireResnapshot(r, "asked-by-the-application")
+	return nil
+}
+
 func (p *process) Publish(ctx context.Context, n int) error {
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	kind := p.setup.Changes
-	if kind == "" {
-		kind = simulator.AutoUpsert
-	}
-	return p.server.Publish(kind, n)
+	return p.server.Do(func(sim *simulator.Simulator, now simulator.Now) error { return p.setup.Publish(sim, now, n) })
 }
 
 func (p *process) Trim(_ context.Context, keep int) error {
@@ -282,6 +293,9 @@ func (p *process) Fault(ctx context.Context, f simulator.Fault) error {
 }
 
 func (p *process) Cut(ctx context.Context) error {
+	if polls(p.setup.Wire) {
+		return nil // there is nothing to break between two polls
+	}
 	cuts := p.count(func(v *View) int { return v.Cuts })
 	if err := p.Fault(ctx, simulator.Fault{Name: "cut"}); err != nil {
 		return err
@@ -296,6 +310,8 @@ func (p *process) Reach(context.Context, bool) error {
 func (p *process) Block(_ context.Context, seq event.Seq) error { p.consumer.block(seq); return nil }
 
 func (p *process) Unblock(ctx context.Context) error { return p.consumer.unblock(ctx, p.book) }
+
+func (p *process) Stopped(ctx context.Context) error { return p.consumer.stopped(ctx, p.book) }
 
 func (p *process) FailConsumer(_ context.Context, seq event.Seq) error {
 	p.consumer.fail(seq)

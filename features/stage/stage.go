@@ -26,6 +26,11 @@ type Stage interface {
 	// that was started again.
 	Follow(ctx context.Context) error
 
+	// Leave closes the client as its application would, twice: the second time nothing happens.
+	Leave(ctx context.Context) error
+	// Require is the application's wish for a snapshot, with the reason that it gives.
+	Require(ctx context.Context, r event.Reason) error
+
 	// Publish makes n changes at the server, one after the other, without waiting for the client.
 	Publish(ctx context.Context, n int) error
 	// Trim makes the server forget all but the last keep changes.
@@ -44,6 +49,8 @@ type Stage interface {
 	// cancelled meanwhile.
 	Block(ctx context.Context, seq event.Seq) error
 	Unblock(ctx context.Context) error
+	// Stopped waits until the consumer stands still.
+	Stopped(ctx context.Context) error
 	// FailConsumer makes the consumer fail when it is given seq, once.
 	FailConsumer(ctx context.Context, seq event.Seq) error
 	// FailStore makes saving the position seq fail, once.
@@ -107,3 +114,6 @@ func wireOf(name string) string {
 	}
 	return name
 }
+
+// polls says whether a wire holds no connection between two changes.
+func polls(wire string) bool { return wire == simulator.OData }

@@ -25,6 +25,7 @@ type View struct {
 	Stopped  map[string]int // deliveries by reason
 	Cuts     int            // connections that the server ended
 	Closed   int            // connections that ended, whoever did it
+	Heard    int            // what clients said behind an upgrade
 
 	// Up: a connection stands that goes on from a position the server vouched for, or that has brought its snapshot.
 	Up    bool
@@ -50,6 +51,8 @@ func (v *View) Add(r *trace.Record) {
 			v.Head = r.Seq
 		case trace.ServerRequest:
 			v.Requests++
+		case trace.ServerReceived:
+			v.Heard++
 		case trace.ServerClosed:
 			v.Closed++
 			if r.Detail != "gone" && r.Args["why"] != "client closed" { // of one that the client left it may be told late
@@ -70,7 +73,7 @@ func (v *View) Add(r *trace.Record) {
 func (v *View) gate(r *trace.Record) {
 	switch r.Kind {
 	case trace.GateStart:
-		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Cuts: v.Cuts, Closed: v.Closed,
+		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Cuts: v.Cuts, Closed: v.Closed, Heard: v.Heard,
 			Applied: r.Seq, Stopped: map[string]int{}, Phase: r.Phase}
 	case trace.GateEnqueue:
 		v.Offered++

@@ -62,6 +62,17 @@ func (v *virtual) Follow(ctx context.Context) error {
 	return v.do(world.Follow, 0)
 }
 
+func (v *virtual) Leave(context.Context) error {
+	if err := v.do(world.Leave, 0); err != nil {
+		return err
+	}
+	return v.do(world.Leave, 0)
+}
+
+func (v *virtual) Require(_ context.Context, r event.Reason) error {
+	return v.world.Do(world.Action{Verb: world.Require, Reason: r.String()})
+}
+
 func (v *virtual) Publish(_ context.Context, n int) error { return v.do(world.Publish, int64(n)) }
 func (v *virtual) Trim(_ context.Context, keep int) error { return v.do(world.Trim, int64(keep)) }
 
@@ -78,6 +89,9 @@ func (v *virtual) Fault(_ context.Context, f simulator.Fault) error {
 }
 
 func (v *virtual) Cut(ctx context.Context) error {
+	if polls(v.wire) {
+		return nil // there is nothing to break between two polls
+	}
 	cuts := v.view.Cuts
 	if err := v.Fault(ctx, simulator.Fault{Name: "cut"}); err != nil {
 		return err
@@ -106,6 +120,10 @@ func (v *virtual) Unblock(ctx context.Context) error {
 		return err
 	}
 	return v.do(world.Unblock, 0)
+}
+
+func (v *virtual) Stopped(ctx context.Context) error {
+	return v.until(ctx, "the consumer to stand still", v.world.Blocked)
 }
 
 func (v *virtual) KillPlugin(context.Context) error {

@@ -14,8 +14,10 @@ import (
 // given are the phrases that describe the world before the client is there.
 func (p *play) given() []phrase {
 	return []phrase{
-		{`a feed of (\d+) records`, func(n string) (err error) {
-			p.setup.Records, err = strconv.Atoi(n)
+		{`(?:a feed of (\d+) records|the feed that every wire is run against)`, func(n string) (err error) {
+			if p.setup.Cross = n == ""; !p.setup.Cross {
+				p.setup.Records, err = strconv.Atoi(n)
+			}
 			return err
 		}},
 		{`the server keeps the last (\d+) changes`, func(n string) (err error) {
@@ -49,12 +51,14 @@ func (p *play) given() []phrase {
 			}
 			return err
 		}},
-		{`a stored position at (\d+)(?: of (an older stream|another source|another query|another schema|another viewer|another format|a damaged record|an hour ago|tomorrow))?`, func(at, of string) error {
+		{`a stored position at (\d+)(?: of (an older stream|another source|another query|another schema|another viewer|another format|a damaged record|another wire|an hour ago|tomorrow))?`, func(at, of string) error {
 			seq, err := number(at)
 			s := &world.Stored{Seq: seq}
 			switch other, _ := strings.CutPrefix(of, "another "); of {
 			case "an older stream":
 				s.Version = world.Version - 1
+			case "another wire":
+				s.Wire = true
 			case "another format", "a damaged record":
 				s.Damage = of
 			case "an hour ago":

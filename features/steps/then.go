@@ -66,7 +66,7 @@ func (p *play) then() []phrase {
 		{`the stream is observed as ([a-z-]+)`, func(status string) error {
 			return p.expect(trace.ExpectObservation, "status", status)
 		}},
-		{`the session ended as ([a-z-]+)(?: with ([a-z-]+))?`, func(status, reason string) error {
+		{`the session ended as (an error|[a-z-]+)(?: with ([a-z-]+))?`, func(status, reason string) error {
 			return p.expect(trace.ExpectEnding, "status", status, "reason", reason)
 		}},
 		{`the session is still running`, func() error { return p.expect(trace.ExpectRunning) }},

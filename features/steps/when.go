@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/conform-dev/conform/core/event"
@@ -23,7 +24,19 @@ func (p *play) when() []phrase {
 				return p.stage.Restart(ctx, n, what == "starts another stream")
 			})(ctx, at)
 		}},
-		{`the connection breaks`, p.on(func(ctx context.Context) error { return p.stage.Cut(ctx) })},
+		{`the application (closes the client twice|asks for a snapshot with ([a-z-]+))`, func(ctx context.Context, what, reason string) error {
+			return p.on(func(ctx context.Context) error {
+				if reason == "" {
+					return p.stage.Leave(ctx)
+				}
+				r, ok := event.ParseReason(reason)
+				if !ok {
+					return fmt.Errorf("%q is no reason", reason)
+				}
+				return p.stage.Require(ctx, r)
+			})(ctx)
+		}},
+		{`the connection breaks(?:, where one is held)?`, p.on(func(ctx context.Context) error { return p.stage.Cut(ctx) })},
 		{`the server (cannot be reached|can be reached again)`, func(ctx context.Context, what string) error {
 			return p.on(func(ctx context.Context) error { return p.stage.Reach(ctx, what == "can be reached again") })(ctx)
 		}},
@@ -32,7 +45,13 @@ func (p *play) when() []phrase {
 				"the consumer fails": p.stage.FailConsumer, "the store fails": p.stage.FailStore}[what]
 			return p.onNumber(plan)(ctx, at)
 		}},
-		{`the consumer goes on`, p.on(func(ctx context.Context) error { return p.stage.Unblock(ctx) })},
+		{`the consumer (has come to stand still|goes on)`, func(ctx context.Context, what string) error {
+			do := p.stage.Unblock
+			if what != "goes on" {
+				do = p.stage.Stopped
+			}
+			return p.on(do)(ctx)
+		}},
 		{`the (plugin process|process that holds the store) is killed`, func(ctx context.Context, what string) error {
 			kill := p.stage.KillPlugin
 			if what != "plugin process" {
@@ -47,9 +66,13 @@ func (p *play) when() []phrase {
 			}
 			return p.onNumber(func(ctx context.Context, n event.Seq) error { return pass(ctx, time.Duration(n)*time.Millisecond) })(ctx, ms)
 		}},
-		{`everything published has arrived`, p.until("everything published to have arrived", (*stage.View).Settled)},
-		{`the session is over`, p.until("the end of the session", func(v *stage.View) bool { return v.Ended && v.Idle() })},
-		{`(the server has been asked|the server has been left|the client has waited|the gate has been offered) (\d+) (?:times?|events?)`, p.reached},
+		{`(everything published has arrived|the session is over)`, func(ctx context.Context, what string) error {
+			if what == "the session is over" {
+				return p.until("the end of the session", func(v *stage.View) bool { return v.Ended && v.Idle() })(ctx)
+			}
+			return p.until("everything published to have arrived", (*stage.View).Settled)(ctx)
+		}},
+		{`(the server has been asked|the server has been left|the server has heard|the client has waited|the gate has been offered) (\d+) (?:times?|events?)`, p.reached},
 		{`the gate has refused something with ([a-z-]+)`, func(ctx context.Context, reason string) error {
 			return p.stage.Until(ctx, "a delivery refused with "+reason, func(v *stage.View) bool { return v.Stopped[reason] > 0 })
 		}},
@@ -68,6 +91,7 @@ func (p *play) reached(ctx context.Context, what, times string) error {
 	}
 	count := map[string]func(*stage.View) int{
 		"the server has been asked": func(v *stage.View) int { return v.Requests },
+		"the server has heard":      func(v *stage.View) int { return v.Heard },
 		"the server has been left":  func(v *stage.View) int { return v.Closed },
 		"the client has waited":     func(v *stage.View) int { return v.Waits },
 		"the gate has been offered": func(v *stage.View) int { return v.Offered },

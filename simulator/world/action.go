@@ -23,6 +23,7 @@ const (
 	Strike       Verb = "fault"         // add Fault
 	Vanish       Verb = "vanish"        // nobody answers any more
 	Return       Verb = "return"        // the server answers again
+	Require      Verb = "require"       // the application wants a snapshot, for Reason
 	Block        Verb = "block"         // the consumer stands still at N
 	Unblock      Verb = "unblock"       // and goes on
 	FailConsumer Verb = "fail-consumer" // at N, once
@@ -36,6 +37,7 @@ type Action struct {
 	Verb   Verb      `json:"do"`
 	N      int64     `json:"n,omitempty"`
 	Faults FaultList `json:"faults,omitempty"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // ErrPlace is wrapped by the error of an action that cannot be done where it stands, for example a restart at a sequence
@@ -62,13 +64,16 @@ func (w *World) act(a Action) error {
 		if w.client != nil {
 			w.client.close()
 		}
-	case Publish:
-		kind := w.setup.Changes
-		if kind == "" {
-			kind = simulator.AutoUpsert
+	case Require:
+		r, ok := event.ParseReason(a.Reason)
+		if !ok || w.client == nil {
+			return errors.New("no reason, or no client")
 		}
-		_, err := w.sim.PublishAuto(now, kind, int(a.N))
-		return err
+		w.client.s.Require(w.clock(), r, "asked-by-the-application")
+		w.client.drain()
+		w.client.read()
+	case Publish:
+		return w.setup.Publish(w.sim, now, int(a.N))
 	case Trim:
 		return w.sim.Trim(now, int(a.N))
 	case Restart, RestartNew:

@@ -16,7 +16,7 @@ var errBaseline = errors.New("a stored position must be that of the feed's first
 // They are asked for as any client would, from a simulator of its own, over SSE: every wire serves the same rows.
 func (s *Setup) Rows() (*simulator.Rows, error) {
 	rows := simulator.NewRows(Source)
-	if s.Stored == nil || s.Stored.Other != "" || s.Stored.Age != 0 || s.Stored.Damage != "" || s.Stored.Version != 0 && s.Stored.Version != Version {
+	if s.Stored == nil || s.Stored.Other != "" || s.Stored.Age != 0 || s.Stored.Damage != "" || s.Stored.Wire || s.Stored.Version != 0 && s.Stored.Version != Version {
 		return rows, nil
 	}
 	if s.Stored.Seq != event.Seq(s.Records) {

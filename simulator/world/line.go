@@ -103,7 +103,7 @@ func (l *line) read() {
 	l.reading = true
 	defer func() { l.reading = false }()
 	for !l.over && !l.c.over {
-		if !l.room() {
+		if !l.room() || drive.Forgetting(l.c.s) { // a recovery waits until the dead position is gone (D-31)
 			break
 		}
 		if out, ok := l.machine.Take(); ok {

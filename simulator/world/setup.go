@@ -20,6 +20,7 @@ import (
 // Setup is what a scenario says about the world before the client is there: the feed, the faults, and the client's settings.
 // It is data, and means the same in every lane. Zero values mean the defaults.
 type Setup struct {
+	Cross     bool         `json:"cross,omitempty"`     // the feed is that of fixture.CrossTransport, which every wire is run against
 	Wire      string       `json:"wire,omitempty"`      // one of WireNames; empty is DefaultWire
 	Records   int          `json:"records"`             // rows in the feed, and its head: it is as if each had been one change
 	Retention int          `json:"retention,omitempty"` // changes the server keeps
@@ -49,6 +50,7 @@ type Stored struct {
 	Version int       `json:"version,omitempty"` // source version of the feed that it came from; 0 means the feed's own
 	Other   string    `json:"other,omitempty"`   // what it belongs to is another one: source, query, schema, viewer
 	Age     int64     `json:"age,omitempty"`     // in milliseconds; 0 means a minute, below 0 it is from the future
+	Wire    bool      `json:"wire,omitempty"`    // it is a position of another wire, in this one's place
 	Damage  string    `json:"damage,omitempty"`  // what happened to the record on disk: one of Damages
 }
 
@@ -211,6 +213,9 @@ func (s *Setup) Simulator() simulator.Options {
 	if s.Checked {
 		accepts = []string{CredentialAfter(0).Value.Reveal(), CredentialAfter(1).Value.Reveal()}
 	}
+	if s.Cross {
+		return s.crossed(accepts)
+	}
 	return simulator.Options{
 		Accepts: accepts,
 		Source:  Source, Version: Version, Head: event.Seq(s.Records), Rows: s.Records, Stamp: Epoch,
@@ -316,6 +321,9 @@ func (s *Setup) Checkpoint() *checkpoint.Checkpoint {
 		return nil // no world can be made of it
 	}
 	pos := w.position(s.known(), s.Stored.Seq)
+	if s.Stored.Wire {
+		pos = w.strange(s.known(), s.Stored.Seq)
+	}
 	return &checkpoint.Checkpoint{Context: s.storedContext(), Resume: pos, SavedAt: Epoch - s.StoredAge()}
 }
 

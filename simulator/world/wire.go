@@ -23,6 +23,21 @@ type Wire struct {
 	token bool
 }
 
+// strange is a position that another wire gave out, where this one's would stand.
+func (w Wire) strange(version int, seq event.Seq) event.Position {
+	other := simulator.SSE
+	if w.Name == other {
+		other = simulator.WebSocket
+	}
+	p := w.position(version, seq)
+	if text := simulator.Position(other, version, seq); w.token {
+		p.DeltaToken = text
+	} else {
+		p.Cursor = text
+	}
+	return p
+}
+
 // DefaultWire is the wire of a set-up that names none.
 const DefaultWire = simulator.SSE
 
