@@ -18,7 +18,7 @@ import (
 // started is a run of the process lane that has printed its first line; by are words to put in front of the command.
 func started(t *testing.T, out string, by ...string) (*exec.Cmd, io.ReadCloser) {
 	t.Helper()
-	words := append(by, "conform", "run", "--lane", "process", "--tags", "@GATE-001 or @GATE-002 or @GATE-007", "--out", out)
+	words := append(by, "conform", "run", "--transport", "sse", "--lane", "process", "--tags", "@GATE-001 or @GATE-002 or @GATE-007", "--out", out)
 	c := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	stdout, err := c.StdoutPipe()
 	if err == nil {
@@ -116,7 +116,7 @@ func TestOutputCannotBeWritten(t *testing.T) {
 	}
 	defer full.Close()
 	out := filepath.Join(t.TempDir(), "out")
-	c := exec.CommandContext(t.Context(), "conform", "run", "--lane", "virtual", "--row", "GATE-001", "--out", out)
+	c := exec.CommandContext(t.Context(), "conform", "run", "--transport", "sse", "--lane", "virtual", "--row", "GATE-001", "--out", out)
 	c.Stdout = full
 	if _ = c.Run(); c.ProcessState.ExitCode() != exitHarness {
 		t.Error(c.ProcessState)
