@@ -16,7 +16,7 @@ const noResumeMode = "no-resume-mode"
 func (l *Loop) connect() {
 	l.epoch++
 	l.link = session.LinkDialing
-	l.try = session.Attempt{Epoch: l.epoch, Resume: event.NoPosition, By: l.now + l.p.ConnectTimeout, Renew: l.renew}
+	l.try = session.Attempt{Epoch: l.epoch, Resume: event.NoPosition, Renew: l.renew}
 	l.renew, l.fed, l.dial = false, false, true
 	switch l.g.State().Phase {
 	case gate.ResnapshotRequired:

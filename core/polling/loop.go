@@ -51,8 +51,9 @@ type Loop struct {
 	taken    bool
 }
 
-// New makes a loop around g, which from then on nobody else may feed. Of the policy it uses Horizon, ConnectTimeout, ResetAfter,
-// PendingBytes, Resnapshots, Resume, Vouch, Arrival, SourceVersion and Notes. It returns an error for a policy outside its limits.
+// New makes a loop around g, which from then on nobody else may feed. Of the policy it uses Horizon, ResetAfter, PendingBytes,
+// Resnapshots, Resume, Vouch, Arrival, SourceVersion and Notes. There is no connect timeout: a service that cannot be reached is tried
+// again by the transport, whose requests have limits of their own (D-39), and until it answers the observation is unconfirmed. It returns an error for a policy outside its limits.
 func New(g *gate.Gate, p session.Policy) (*Loop, error) {
 	p, err := p.Resolve()
 	if err != nil {
@@ -127,15 +128,10 @@ func (l *Loop) Forgetting() bool { return l.forget }
 
 // Deadline is the one instant at which the driver must call Wake; ok is false while there is none.
 func (l *Loop) Deadline() (at time.Duration, ok bool) {
-	at = math.MaxInt64
-	switch l.link {
-	case session.LinkDialing:
-		at = l.try.By
-	case session.LinkUp:
-	default:
+	if !l.talks() {
 		return 0, false
 	}
-	at = min(at, l.alive.due(l.p.Horizon))
+	at = l.alive.due(l.p.Horizon)
 	return at, at != math.MaxInt64
 }
 
@@ -143,10 +139,6 @@ func (l *Loop) Deadline() (at time.Duration, ok bool) {
 func (l *Loop) Wake(now session.Now) {
 	l.begin(now)
 	l.look()
-	if l.link == session.LinkDialing && l.now >= l.try.By {
-		l.give("connect-timeout")
-		l.finish(session.Ending{Cause: session.AttemptsUsedUp, Reason: event.DeliveryFailed, Detail: "connect-timeout"}, event.Closed)
-	}
 }
 
 // Room is how many events the transport may still send (D-19). It must be read again before each event.

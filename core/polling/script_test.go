@@ -272,7 +272,7 @@ func (w *world) due(d *session.Due) {
 	if d.Connect != nil {
 		w.epoch = d.Connect.Epoch
 		renew := map[bool]string{true: " renew"}[d.Connect.Renew]
-		w.printf("open %d from %s by %d%s", d.Connect.Epoch, position(d.Connect.Resume), d.Connect.By.Milliseconds(), renew)
+		w.printf("open %d from %s%s", d.Connect.Epoch, position(d.Connect.Resume), renew)
 	}
 	if d.End != nil {
 		status := ""

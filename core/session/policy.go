@@ -74,7 +74,7 @@ const (
 type Policy struct {
 	Base           time.Duration // first retry's delay: 250 ms, at most 10 min
 	Cap            time.Duration // limit of the exponential part: 30 s, at most 1 h
-	ConnectTimeout time.Duration // from the attempt to the accepted connection: 15 s, at most 10 min
+	ConnectTimeout time.Duration // from the attempt to the accepted connection: 15 s, at most 10 min; a loop that polls has none
 	Horizon        time.Duration // silence of more than this makes the observation unconfirmed: 90 s, at most 1 h
 	Idle           time.Duration // silence that ends the connection: 120 s, at most 24 h
 	ResetAfter     time.Duration // a sign of life this long after open resets the back-off: 15 s, at most 1 h

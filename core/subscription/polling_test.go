@@ -61,7 +61,7 @@ func rest(ctx context.Context, d time.Duration) error {
 }
 
 // TestPolls: a source that is polled for an hour is opened once. Its rounds reach consumer and store, an unchanged poll refreshes what
-// is stored without a word to the consumer (D-28), every poll is handed out, and every stored position has its sample.
+// is stored without a word to the consumer and whatever SaveEvery says (D-28), every poll is handed out, and every stored position has its sample.
 func TestPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, got, shown := newCapture(newStore(t)), &seen{}, &told{}
@@ -78,7 +78,7 @@ func TestPolls(t *testing.T) {
 			return nil
 		})
 		var reports []string
-		s := open(t, w, got.apply, subscription.WithStore(st), subscription.WithTelemetry(shown.take), subscription.WithPolls(func(p transport.PollReport) {
+		s := open(t, w, got.apply, subscription.WithStore(st), subscription.WithSaveEvery(3), subscription.WithTelemetry(shown.take), subscription.WithPolls(func(p transport.PollReport) {
 			reports = append(reports, fmt.Sprintf("%d %v %v %d", p.Seq, p.Next, p.Changed, p.Upserts))
 		}))
 		began := time.Now()
@@ -127,6 +127,31 @@ func TestPollResumes(t *testing.T) {
 		synctest.Wait()
 		if a := again.attempts(); a[0].Resume != (event.Position{Seq: 5, DeltaToken: "t5-59"}) {
 			t.Errorf("asked for %+v", a[0].Resume)
+		}
+		closeAndWait(t, s)
+	})
+}
+
+// TestPollUnreachable: a transport that is still trying to reach its service is not cut short by the 15 s that a connection has (D-39), nor
+// by the horizon; meanwhile nothing is confirmed.
+func TestPollUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newPoller(func(ctx context.Context, _ transport.Attempt, to transport.Sink) error {
+			if err := rest(ctx, 2*time.Minute); err != nil {
+				return err
+			}
+			_ = round(to, "snapshot", 5)
+			<-ctx.Done()
+			return nil
+		})
+		s := open(t, w, (&seen{}).apply)
+		time.Sleep(119 * time.Second)
+		if ob := s.Observation(); ob.Status != session.Unconfirmed || ob.Ending != nil {
+			t.Errorf("before the first answer: %+v", ob)
+		}
+		time.Sleep(2 * time.Second)
+		if h, ok := s.Held(); !ok || h.Pos.Seq != 5 || s.Observation().Status != session.Fresh || len(w.attempts()) != 1 {
+			t.Errorf("held %+v %v, %+v, %d attempts", h, ok, s.Observation(), len(w.attempts()))
 		}
 		closeAndWait(t, s)
 	})
