@@ -256,7 +256,14 @@ func numbers(t *testing.T, restart bool) []string {
 	sub := c.follow(s)
 	c.until(1, "open")
 	c.leave(sub)
-	s.put(Incident{ID: 2, State: "large", Level: large}) // a POST: a PATCH is read as float64 at once
+	// The row is in the file before the service is asked to change it, since the service reads what it is sent as float64, too.
+	s.list[2] = Incident{ID: 2, State: "large", Level: large}
+	s.must(s.db.Create(&Incident{ID: 2, State: "open", Level: large}).Error)
+	s.write("PATCH", one(2), `{"State":"large"}`)
+	var is Incident
+	if s.must(s.db.First(&is, 2).Error); is != s.list[2] {
+		t.Fatalf("the service itself holds %+v", is)
+	}
 	if restart {
 		s.restart(func() {})
 	}
@@ -275,8 +282,8 @@ func TestLargeNumber(t *testing.T) {
 	t.Logf("finding large number: %s", wrong[0])
 }
 
-// TestLargeNumberFixed: a change that was not read back from the history is exact.
-func TestLargeNumberFixed(t *testing.T) {
+// TestLargeNumberNotReadBack: without the restart the same change is exact. The service has no setting that mends this; a property that is text would do.
+func TestLargeNumberNotReadBack(t *testing.T) {
 	if wrong := numbers(t, false); wrong != nil {
 		t.Errorf("%q", wrong)
 	}
