@@ -34,8 +34,6 @@ type Scenario struct {
 	Rows    []string     // ledger rows that the tags name, for example GATE-001
 	Wires   []string     // wires that the tags name, for example sse
 	Lanes   []trace.Lane // lanes that give evidence, in the order of trace.Lanes
-
-	only []string // of the wires that its feature names, those that it is about
 }
 
 // only is how a tag begins that takes a scenario off the other wires of its feature: what it tells has no meaning there.
@@ -121,9 +119,7 @@ func scenarios(name string, text []byte, tag func(*Scenario, string) error, whol
 				return nil, err
 			}
 		}
-		if len(s.only) > 0 {
-			s.Wires = s.only
-		}
+		s.narrow()
 		if err := whole(&s); err != nil {
 			return nil, err
 		}
@@ -135,6 +131,14 @@ func scenarios(name string, text []byte, tag func(*Scenario, string) error, whol
 	return out, nil
 }
 
+// narrow keeps of the wires those that the tags say the scenario is only about, if there are any.
+func (s *Scenario) narrow() {
+	about := func(wire string) bool { return slices.Contains(s.Tags, "@"+only+wire) }
+	if slices.ContainsFunc(wires, about) {
+		s.Wires = slices.DeleteFunc(slices.Clone(wires), func(wire string) bool { return !about(wire) })
+	}
+}
+
 // tag files one tag. Whether its row exists is for the ledger check to say.
 func (s *Scenario) tag(name string) error {
 	word := strings.TrimPrefix(name, "@")
@@ -143,8 +147,7 @@ func (s *Scenario) tag(name string) error {
 		s.Rows = append(s.Rows, word)
 	case slices.Contains(wires, word):
 		s.Wires = append(s.Wires, word)
-	case strings.HasPrefix(word, only) && slices.Contains(wires, word[len(only):]):
-		s.only = append(s.only, word[len(only):])
+	case slices.Contains(wires, strings.TrimPrefix(word, only)): // narrow reads it when all tags are known
 	case slices.Contains(trace.Lanes, trace.Lane(word)):
 		s.Lanes = append(s.Lanes, trace.Lane(word))
 	default:

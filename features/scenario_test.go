@@ -7,7 +7,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/features/steps"
@@ -101,7 +100,28 @@ Feature: f
 		{Name: "it this", Feature: "f", File: "x.feature", Line: 8, Tags: []string{"@sse", "@GATE-001", "@process", "@virtual"}, Rows: []string{"GATE-001"}, Wires: []string{"sse"}, Lanes: []trace.Lane{trace.Virtual, trace.Process}},
 		{Name: "it that", Feature: "f", File: "x.feature", Line: 9, Tags: []string{"@sse", "@GATE-001", "@process", "@virtual"}, Rows: []string{"GATE-001"}, Wires: []string{"sse"}, Lanes: []trace.Lane{trace.Virtual, trace.Process}},
 	}
-	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Scenario{})); d != "" {
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestOnly: a scenario that is only about some wires is taken off the others of its feature; a wire that nobody knows is refused.
+func TestOnly(t *testing.T) {
+	feature := func(tags string) fstest.MapFS {
+		return fstest.MapFS{"x.feature": {Data: []byte("@sse @websocket\nFeature: f\n\n  @GATE-001 @virtual " + tags + "\n  Scenario: s\n    When this\n")}}
+	}
+	for tags, want := range map[string][]string{
+		"": {"sse", "websocket"}, "@only-sse": {"sse"}, "@only-odata": {"odata"}, "@only-websocket @only-sse": {"sse", "websocket"},
+	} {
+		got, err := list(feature(tags))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got[0].Wires); d != "" {
+			t.Errorf("%q: %s", tags, d)
+		}
+	}
+	if _, err := list(feature("@only-telegraph")); err == nil || !strings.Contains(err.Error(), "unknown tag @only-telegraph") {
+		t.Errorf("an unknown wire: %v", err)
 	}
 }

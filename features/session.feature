@@ -202,7 +202,7 @@ Feature: A broken connection is mended without loss, and without hammering the s
     And the consumer has seen exactly: snapshot 5, snapshot 8
     And the consumer's records equal the feed's
 
-  @SESS-005 @virtual @process
+  @SESS-005 @SSE-003 @virtual @process
   Scenario: The application was closed and is opened again
     Given a stored position at 5
     When 2 changes are published

@@ -167,8 +167,8 @@ func (f runFlags) options() (certify.Options, error) {
 			opt.Lanes = append(opt.Lanes, lane)
 		}
 	}
-	names := f.transports
-	if len(names) == 0 && len(f.plugins) == 0 {
+	names, byDefault := f.transports, len(f.transports)+len(f.plugins) == 0
+	if byDefault {
 		names = certifiable()
 	}
 	seen := map[string]bool{}
@@ -184,7 +184,7 @@ func (f runFlags) options() (certify.Options, error) {
 		if err != nil {
 			return opt, status{exitHarness, err}
 		}
-		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: command, Bundled: true, Options: f.source("--transport " + name)})
+		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: command, Bundled: true, Default: byDefault, Options: f.source("--transport " + name)})
 	}
 	for _, p := range f.plugins {
 		name, path, ok := strings.Cut(p, "=")

@@ -52,8 +52,9 @@ func newWatch() *cobra.Command {
 		Use:   "watch URL",
 		Short: "Follow a live stream through the gate, and resume it after a restart",
 		Long: `Follow a live source through the delivery gate, one line per decision, and keep the accepted position in a file: a stream of
-Server-Sent Events, a WebSocket (ws:// and wss://), or a collection that is polled for changes (--transport odata). Started again, also after a crash, it goes on from there, or says why it begins with a snapshot. It runs until
-Ctrl-C. docs/watch.md explains the lines.
+Server-Sent Events, a WebSocket (ws:// and wss://), or a collection that is polled for changes (--transport odata). Started
+again, also after a crash, it goes on from there, or says why it begins with a snapshot. It runs until Ctrl-C. docs/watch.md
+explains the lines.
 
 Exit code 1: the stream ended for good, for a reason that the last line names. What the rows hold is never printed, nor a
 credential, nor a position; those are read from where their flags point, never from the command line.`,

@@ -35,9 +35,7 @@ func (l *Ledger) Tags() []string {
 				out = append(out, "@"+w)
 			}
 		}
-	}
-	for i := range l.Rows {
-		for _, w := range l.Rows[i].Wires {
+		for _, w := range r.Wires {
 			out = append(out, "@only-"+w) // takes a scenario off the other wires of its feature
 		}
 	}

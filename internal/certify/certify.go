@@ -17,6 +17,7 @@ import (
 	"github.com/conform-dev/conform/core/ledger"
 	"github.com/conform-dev/conform/core/report"
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/features"
 )
 
@@ -25,6 +26,7 @@ type Subject struct {
 	Name    string
 	Command host.Command // how its process is started
 	Bundled bool         // one of ours: the virtual lane runs its machine in this process
+	Default bool         // nobody named it: where nothing is to be run on it, it is left out
 	Options string       // the command line words that name it, for the line that repeats a case
 }
 
@@ -160,17 +162,18 @@ func (r *runner) selected(s features.Scenario) bool {
 
 // subject certifies one transport in every lane that it has.
 func (r *runner) subject(ctx context.Context, s Subject) error {
-	wire, err := r.describe(ctx, s)
+	d, err := r.describe(ctx, s)
 	if err != nil {
 		return err
 	}
-	switch claimed := r.claim(s, wire); {
-	case claimed == 0 && !s.Bundled:
+	wire := d.Wire
+	if claimed := r.claim(s, wire); claimed == 0 {
+		if s.Default {
+			return nil
+		}
 		return r.nothing(s, wire)
-	case claimed == 0: // nobody named it: a report that lists it would be read as if it had passed
-		r.run.Subjects = r.run.Subjects[:len(r.run.Subjects)-1]
-		return nil
 	}
+	r.run.Subjects = append(r.run.Subjects, report.Subject{Name: s.Name, Version: d.Version, Wire: wire})
 	for _, lane := range r.opt.Lanes {
 		if lane == trace.Virtual && !s.Bundled {
 			continue // the virtual lane runs our own machine: nothing of this subject would take part
@@ -203,21 +206,19 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 }
 
 // describe starts the subject once and asks what it is: a transport that cannot even be started is a mistake in the call.
-func (r *runner) describe(ctx context.Context, s Subject) (wire string, err error) {
+func (r *runner) describe(ctx context.Context, s Subject) (d transport.Descriptor, err error) {
 	p, err := host.Start(ctx, s.Command)
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return d, ctx.Err()
 		}
-		return "", selection("%v", err)
+		return d, selection("%v", err)
 	}
 	defer p.Close()
-	d, err := p.Describe(ctx)
-	if err != nil {
-		return "", selection("%v", err)
+	if d, err = p.Describe(ctx); err != nil {
+		return d, selection("%v", err)
 	}
-	r.run.Subjects = append(r.run.Subjects, report.Subject{Name: s.Name, Version: d.Version, Wire: d.Wire})
-	return d.Wire, nil
+	return d, nil
 }
 
 // nothing is the error of a transport that somebody named and that nothing would be run on: a report that lists it beside
@@ -260,7 +261,7 @@ func (r *runner) judge(s Subject, done *features.ScenarioRun) []report.Result {
 	var out []report.Result
 	for _, id := range r.rowsOf(done.Scenario) {
 		row := r.ledger.Find(id)
-		if row == nil || !row.In(string(done.Lane)) || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, id) {
+		if row == nil || !row.On(done.Wire) || !row.In(string(done.Lane)) || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, id) {
 			continue
 		}
 		out = append(out, report.Result{
