@@ -26,6 +26,8 @@ func long(t *testing.T) *story {
 	put(trace.Session, trace.SessionWait, func(r *trace.Record) { r.Ms = 300 })
 	s.now = 1000
 	s.request(2, 6, "503").fault("status").fault("status")
+	put(trace.Server, trace.ServerReceived, func(r *trace.Record) { r.Epoch, r.Status = 2, "pong" })
+	put(trace.Server, trace.ServerReceived, func(r *trace.Record) { r.Epoch, r.Status, r.Detail = 2, "close", "1002" })
 	put(trace.Session, trace.SessionWait, func(r *trace.Record) { r.Ms = 700 })
 	put(trace.Session, trace.SessionObserved, func(r *trace.Record) { r.Status = "unconfirmed" })
 	put(trace.Plugin, trace.PluginMeasured, func(r *trace.Record) { r.Args = map[string]string{"rss": "1200", "env HOME": ""} })
@@ -76,6 +78,14 @@ func TestExpectations(t *testing.T) {
 		{trace.ExpectRequest, "n=2;status=200", "answered with 503"},
 		{trace.ExpectRequest, "n=3;status=200", "2 requests"},
 		{trace.ExpectRequest, "n=0;status=200", "2 requests"},
+		{trace.ExpectRequest, "n=1;status=accepted", ""},
+		{trace.ExpectRequest, "n=2;status=accepted", "answered with 503"},
+		{trace.ExpectReceived, "what=pong", ""},
+		{trace.ExpectReceived, "what=close;detail=1002;count=1", ""},
+		{trace.ExpectReceived, "what=close;detail=1001", "close 1002"},
+		{trace.ExpectReceived, "what=close;count=0", "close 1002"},
+		{trace.ExpectReceived, "what=ping;count=0", ""},
+		{trace.ExpectReceived, "what=ping", "0: "},
 		{trace.ExpectResumeTries, "seq=6;count=1", ""},
 		{trace.ExpectResumeTries, "seq=6;count=2", "1"},
 		{trace.ExpectElapsed, "from=request 1;to=request 2;min=1000;max=1000", ""},
@@ -101,6 +111,8 @@ func TestExpectations(t *testing.T) {
 		{trace.ExpectEnding, "status=refused;detail=401", "status 403"},
 		{trace.ExpectEnding, "status=refused;reason=x", "refused closed"},
 		{trace.ExpectEnding, "status=server-stop", "refused"},
+		{trace.ExpectEnding, "status=an error", ""},
+		{trace.ExpectEnding, "status=an error;detail=401", "status 403"},
 		{trace.ExpectRunning, "", "it ended as refused"},
 		{trace.ExpectStored, "seq=6", ""},
 		{trace.ExpectStored, "seq=5", "6"},
@@ -186,5 +198,27 @@ func TestExpectationIsJudgedAtItsPlace(t *testing.T) {
 	s.publish(6).send(event.Upsert, 6)
 	if f := expectations(s.log.Records()); len(f) > 0 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestAcceptedByWire: what a request that got what it asked for is answered with depends on its wire, and an ending that somebody asked
+// for is no error.
+func TestAcceptedByWire(t *testing.T) {
+	for _, tc := range []struct {
+		wire, status string
+		holds        bool
+	}{{"", "200", true}, {"", "101", false}, {"websocket", "101", true}, {"websocket", "200", false}, {"odata", "200", true}, {"odata", "503", false}} {
+		r := trace.New(trace.Server, trace.ServerRequest)
+		r.Epoch, r.Status, r.Args = 1, tc.status, map[string]string{"wire": tc.wire}
+		if s := evaluators[trace.ExpectRequest](prefix{r}, map[string]string{"n": "1", "status": "accepted"}); s.holds != tc.holds {
+			t.Errorf("%+v: %+v", tc, s)
+		}
+	}
+	for _, status := range []string{"by-caller", "server-stop"} {
+		r := trace.New(trace.Session, trace.SessionEnd)
+		r.Status = status
+		if s := evaluators[trace.ExpectEnding](prefix{r}, map[string]string{"status": "an error"}); s.holds {
+			t.Errorf("%s counts as an error", status)
+		}
 	}
 }

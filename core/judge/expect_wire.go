@@ -33,7 +33,11 @@ func request(p prefix, args map[string]string) seen {
 	if r.Seq != event.NoSeq {
 		from = strconv.FormatInt(int64(r.Seq), 10)
 	}
-	holds := (args["from"] == "" || args["from"] == from) && (args["status"] == "" || args["status"] == r.Status || args["status"] == accepted && (r.Status == "200" || r.Status == "101"))
+	status := args["status"]
+	if status == accepted {
+		status = acceptance(r)
+	}
+	holds := (args["from"] == "" || args["from"] == from) && (status == "" || status == r.Status)
 	return seen{holds: holds, want: want, got: fmt.Sprintf("request %d from %s answered with %s", n, from, r.Status), at: one(r)}
 }
 
@@ -96,8 +100,16 @@ func (p prefix) moment(text string) *trace.Record {
 // anError is every ending that nobody asked for, whatever the wire calls it.
 const anError = "an error"
 
-// accepted is the status of a request that got what it asked for, whatever number its wire has for that.
+// accepted is the status of a request that got what it asked for.
 const accepted = "accepted"
+
+// acceptance is the number that the wire of a request has for that: an upgrade is not accepted by 200.
+func acceptance(r *trace.Record) string {
+	if r.Args["wire"] == "websocket" {
+		return "101"
+	}
+	return "200"
+}
 
 func elapsed(p prefix, args map[string]string) seen {
 	from, to := p.moment(args["from"]), p.moment(args["to"])
