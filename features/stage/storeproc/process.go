@@ -23,13 +23,13 @@ const Patience = 5 * time.Second
 // errGone is what became of a call to a process that is not there.
 var errGone = errors.New("the process that holds the store is gone")
 
-// Process is the store as the other side of the process sees it: a store.Store that never fails a subscription. What the process
-// reports, and that it is gone, is told to Report in the words of a diagnostic. It is safe for concurrent use.
+// Process is the store as the other side of the process sees it: a store.Store that never fails a subscription. It is safe for
+// concurrent use.
 type Process struct {
-	Report func(operation, reason string)
-
-	path  string
-	limit int
+	path     string
+	limit    int
+	report   func(operation, reason string)
+	patience time.Duration
 
 	mu  sync.Mutex // one call at a time
 	cmd *exec.Cmd
@@ -39,12 +39,13 @@ type Process struct {
 
 var _ store.Store = (*Process)(nil)
 
-// New names the file and how many scopes are kept (0 is the store's default). Nothing runs before Start.
+// New names the file and how many scopes are kept (0 is the store's default). What the process reports, and that it is gone, is
+// told to report in the words of a diagnostic. Nothing runs before Start.
 func New(path string, limit int, report func(operation, reason string)) *Process {
 	if limit == 0 {
 		limit = store.DefaultMaxRecords
 	}
-	return &Process{Report: report, path: path, limit: limit}
+	return &Process{path: path, limit: limit, report: report, patience: Patience}
 }
 
 // Start starts the process unless it runs.
@@ -97,10 +98,15 @@ func (p *Process) Close() error {
 		return nil
 	}
 	_ = p.in.Close()
-	late := time.AfterFunc(Patience, func() { _ = p.cmd.Process.Kill() })
-	defer late.Stop()
+	defer p.hurry().Stop()
 	p.reap()
 	return nil
+}
+
+// hurry kills the process when it was waited for too long; called under mu.
+func (p *Process) hurry() *time.Timer {
+	cmd := p.cmd // mu is not held when the timer fires
+	return time.AfterFunc(p.patience, func() { _ = cmd.Process.Kill() })
 }
 
 // reap waits for the end of the process; called under mu.
@@ -117,9 +123,7 @@ func (p *Process) call(q ask) (a answer, err error) {
 	if p.cmd == nil {
 		return a, errGone
 	}
-	cmd := p.cmd
-	late := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() })
-	defer late.Stop()
+	defer p.hurry().Stop()
 	text, err := json.Marshal(q)
 	if err != nil {
 		return a, err
@@ -137,7 +141,7 @@ func (p *Process) call(q ask) (a answer, err error) {
 		err = errors.New(a.Error)
 	}
 	for _, r := range a.Reports {
-		p.Report(r.Operation, r.Reason)
+		p.report(r.Operation, r.Reason)
 	}
 	return a, err
 }
@@ -146,7 +150,7 @@ func (p *Process) call(q ask) (a answer, err error) {
 func (p *Process) Load(_ context.Context, scope checkpoint.Context) store.Answer {
 	a, err := p.call(ask{Do: "load", Scope: scope})
 	if err != nil {
-		p.Report(string(store.Loading), string(store.StorageFailed))
+		p.report(string(store.Loading), string(store.StorageFailed))
 		return store.Answer{}
 	}
 	return a.found()
@@ -155,7 +159,7 @@ func (p *Process) Load(_ context.Context, scope checkpoint.Context) store.Answer
 // Save implements store.Store.
 func (p *Process) Save(_ context.Context, c checkpoint.Checkpoint) error {
 	if _, err := p.call(ask{Do: "save", Checkpoint: c}); err != nil {
-		p.Report(string(store.Saving), string(store.StorageFailed))
+		p.report(string(store.Saving), string(store.StorageFailed))
 	}
 	return nil
 }
