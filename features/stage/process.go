@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,9 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	scale(&s.Client.Base, ScaledBase)
 	scale(&s.Client.Cap, max(ScaledCap, s.Client.Base))
 	s.Wire = wireOf(p.opt.Wire)
+	if err := s.Check(); err != nil {
+		return err
+	}
 	scaled := fmt.Sprintf("base wait %d ms, wait cap %d ms", s.Client.Base, s.Client.Cap)
 	if ms, ok := scalePoll(&s); ok {
 		scaled += fmt.Sprintf(", poll interval %s ms", ms)
@@ -96,17 +100,6 @@ func (p *process) Serve(ctx context.Context, s Setup) (err error) {
 	// The server outlives the step: only Close ends it.
 	p.server, err = serve.Start(context.WithoutCancel(ctx), serve.Options{Simulator: sim, Observe: p.book.add})
 	return err
-}
-
-// endpoint is where the server speaks the wire of this stage.
-func (p *process) endpoint() string {
-	switch p.setup.Wire {
-	case "websocket":
-		return p.server.WebSocketURL()
-	case "odata":
-		return p.server.ODataURL()
-	}
-	return p.server.URL()
 }
 
 func scale(value *int, to int) {
@@ -165,7 +158,7 @@ func (p *process) transport() transport.Transport {
 func (p *process) options() []subscription.Option {
 	c := &p.setup.Client
 	o := []subscription.Option{
-		subscription.WithEndpoint(p.endpoint()),
+		subscription.WithEndpoint(p.server.URLs()[cmp.Or(p.setup.Wire, world.DefaultWire)]),
 		subscription.WithQuery(c.Query()),
 		subscription.WithTransportOptions(c.Options),
 		subscription.WithContext(p.setup.Context()),

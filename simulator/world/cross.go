@@ -3,7 +3,6 @@ package world
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/conform-dev/conform/core/event"
@@ -20,26 +19,22 @@ func crossFixture() *fixture.Cross {
 	return c
 }
 
-// crossed is the server's side of a set-up whose feed is the fixture's. A jump goes to the state that the fixture recovers with.
-func (s *Setup) crossed(accepts []string) simulator.Options {
+// cross puts the fixture's feed in the place of the made-up one. A jump goes to the state that the fixture recovers with.
+func cross(opt *simulator.Options) {
 	c := crossFixture()
 	recovery, err := json.Marshal(c.Recovery.Rows)
 	if err != nil {
 		panic(err) // rows are plain data
 	}
-	faults := slices.Clone(s.Faults)
+	faults := slices.Clone(opt.Schedule.Faults)
 	for i, f := range faults {
-		if f.Name == "jump" && f.With["rows"] == "" {
-			faults[i].With = maps.Clone(f.With)
-			if faults[i].With == nil {
-				faults[i].With = map[string]string{}
-			}
-			faults[i].With["to"], faults[i].With["rows"] = fmt.Sprint(c.Recovery.Sequence), string(recovery)
+		if f.Name == "jump" && f.With == nil {
+			faults[i].With = map[string]string{"to": fmt.Sprint(c.Recovery.Sequence), "rows": string(recovery)}
 		}
 	}
-	return simulator.Options{Accepts: accepts, Source: Source, Version: Version, Head: c.Snapshot.Sequence, Seed: rowsOf(c.Snapshot.Rows),
-		Stamp: c.Clock, SnapshotID: "snapshot-", Watermark: "w-", Retention: s.Retention, Heartbeat: heartbeat(s.Heartbeat),
-		Schedule: simulator.Schedule{Faults: faults}}
+	opt.Schedule.Faults = faults
+	opt.Head, opt.Rows, opt.Seed = c.Snapshot.Sequence, 0, rowsOf(c.Snapshot.Rows)
+	opt.Stamp, opt.SnapshotID, opt.Watermark = c.Clock, "snapshot-", "w-"
 }
 
 func rowsOf(rows []fixture.Row) []simulator.Row {

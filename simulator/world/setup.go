@@ -51,7 +51,7 @@ type Stored struct {
 	Other   string    `json:"other,omitempty"`   // what it belongs to is another one: source, query, schema, viewer
 	Age     int64     `json:"age,omitempty"`     // in milliseconds; 0 means a minute, below 0 it is from the future
 	Wire    bool      `json:"wire,omitempty"`    // it is a position of another wire, in this one's place
-	Damage  string    `json:"damage,omitempty"`  // what happened to the record on disk: one of Damages
+	Damage  string    `json:"damage,omitempty"`  // what happened to the record on disk: one of Damages; with File
 }
 
 // Foreign says whether no shipped store would find the record for this subscription: only a store of somebody's own that
@@ -213,16 +213,17 @@ func (s *Setup) Simulator() simulator.Options {
 	if s.Checked {
 		accepts = []string{CredentialAfter(0).Value.Reveal(), CredentialAfter(1).Value.Reveal()}
 	}
-	if s.Cross {
-		return s.crossed(accepts)
-	}
-	return simulator.Options{
+	opt := simulator.Options{
 		Accepts: accepts,
 		Source:  Source, Version: Version, Head: event.Seq(s.Records), Rows: s.Records, Stamp: Epoch,
 		Retention: s.Retention, Heartbeat: heartbeat(s.Heartbeat), RetryHint: ms(s.RetryHint), Expiry: s.Expiry, Deflate: s.Deflate,
 		ODataPageSize: s.PageSize, ODataVersion: s.Dialect, ODataAnnotations: s.Annotates,
 		Schedule: simulator.Schedule{Faults: s.Faults},
 	}
+	if s.Cross {
+		cross(&opt)
+	}
+	return opt
 }
 
 func heartbeat(v int) time.Duration {

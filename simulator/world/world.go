@@ -4,6 +4,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,7 +48,7 @@ type World struct {
 
 // New makes a world. heard, if not nil, is told of every record when it was written.
 func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
-	if err := draws.check(); err != nil {
+	if err := errors.Join(setup.Check(), draws.check()); err != nil {
 		return nil, err
 	}
 	sim, err := simulator.New(setup.Simulator())

@@ -338,3 +338,28 @@ func BenchmarkSteps(b *testing.B) {
 	b.ReportMetric(float64(w.steps-begin)/b.Elapsed().Seconds(), "steps/s")
 	b.ReportMetric(float64(h.Pos.Seq-event.Seq(setup.Records))/b.Elapsed().Seconds(), "events/s")
 }
+
+// TestSettingsThatDoNothing: a setting that this wire or store does not have is refused, not passed over.
+func TestSettingsThatDoNothing(t *testing.T) {
+	for _, tc := range []struct {
+		want   string
+		change func(*Setup)
+	}{
+		{"compression: only websocket has that, and this is sse", func(s *Setup) { s.Deflate = "each" }},
+		{"page size: only odata has that", func(s *Setup) { s.PageSize = 2 }},
+		{"odata version: only odata has that, and this is websocket", func(s *Setup) { s.Wire, s.Dialect = "websocket", "4.0" }},
+		{"annotations: only odata has that", func(s *Setup) { s.Annotates = "none" }},
+		{"need the setting store file", func(s *Setup) { s.Limit = 2 }},
+		{"need the setting store file", func(s *Setup) { s.Others = 2 }},
+		{"need the setting store file", func(s *Setup) { s.Stored = &Stored{Seq: 5, Damage: Damages[0]} }},
+		{`nothing is known of "rust"`, func(s *Setup) { s.File, s.Stored = true, &Stored{Seq: 5, Damage: "rust"} }},
+		{"has its own", func(s *Setup) { s.Cross, s.Changes = true, "delete" }},
+		{`wire: "telegraph" is none of sse, websocket, odata`, func(s *Setup) { s.Wire = "telegraph" }},
+	} {
+		s := DefaultSetup()
+		tc.change(&s)
+		if _, err := New(s, Draws{}, nil); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v, want %q", err, tc.want)
+		}
+	}
+}
