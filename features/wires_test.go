@@ -45,15 +45,19 @@ func TestSameGateTrace(t *testing.T) {
 	t.Logf("%d scenarios compared", compared)
 }
 
-// gateTrace is what happened to the gate without times and positions: events offered, deliveries and counters.
+// gateTrace is what happened to the gate without times and positions: events offered, deliveries, and what it had counted at the end.
 func gateTrace(records []trace.Record) (out []string) {
+	var last trace.Record
 	for _, r := range records {
+		if r.Actor == trace.Gate && r.Kind == trace.GateState {
+			last = r
+		}
 		if r.Actor != trace.Gate || r.Kind != trace.GateEnqueue && r.Kind != trace.GateDelivery && r.Kind != trace.GateRequire {
 			continue
 		}
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %d %s %s %s", r.Kind, r.Type, r.Seq, r.ID, r.Status, r.Reason)))
 	}
-	return out
+	return append(out, fmt.Sprintf("%d accepted, %d duplicates, %d gaps, %d overflows", last.Accepted, last.Duplicates, last.Gaps, last.Overflows))
 }
 
 // TestTable: the ten scenarios of the cross-transport fixture have the tabulated results on every wire (facts 7.2). It prints the
@@ -81,16 +85,16 @@ func TestTable(t *testing.T) {
 				continue
 			}
 			got := result(r.Records)
-			if got.ids != strings.Join(want.IDs, ", ") || got.duplicates != want.Duplicates || got.gaps != want.Gaps || got.overflows != want.Overflows || got.resnapshots != want.Resnapshots {
+			if got.ids != strings.Join(want.IDs, ", ") || got.duplicates != want.Duplicates || got.gaps != want.Gaps || got.overflows != want.Overflows || got.resnapshots != want.Resnapshots || got.end != want.End {
 				t.Errorf("%s on %s: %+v, want %+v", want.ID, wire, got, want)
 			}
-			t.Logf("%-28s %-10s %-50s dup %d  gap %d  overflow %d  resnapshots %d", want.ID, wire, got.ids, got.duplicates, got.gaps, got.overflows, got.resnapshots)
+			t.Logf("%-28s %-10s %-50s dup %d  gap %d  overflow %d  resnapshots %d  %s", want.ID, wire, got.ids, got.duplicates, got.gaps, got.overflows, got.resnapshots, got.end)
 		}
 	}
 }
 
 type tabulated struct {
-	ids                                      string
+	ids, end                                 string
 	duplicates, gaps, overflows, resnapshots int
 }
 
@@ -102,6 +106,10 @@ func result(records []trace.Record) (out tabulated) {
 			ids = append(ids, r.ID)
 			if r.Type == event.Snapshot.String() {
 				out.resnapshots++
+			}
+		case r.Actor == trace.Session && r.Kind == trace.SessionEnd:
+			if out.end = "error"; r.Status == "by-caller" {
+				out.end = "complete"
 			}
 		case r.Actor == trace.Gate && r.Kind == trace.GateState:
 			out.duplicates, out.gaps, out.overflows = int(r.Duplicates), int(r.Gaps), int(r.Overflows)
