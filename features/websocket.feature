@@ -81,6 +81,7 @@ Feature: A socket says more than bytes, and all of it counts
     When the client follows the feed
     And everything published has arrived
     And 1 change is published
+    And the server has been asked 2 times
     And everything published has arrived
     And 1 change is published
     And everything published has arrived
