@@ -13,14 +13,16 @@ import (
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/internal/need"
 	"github.com/conform-dev/conform/simulator/world"
 )
 
-// waits names the variable that turns this test binary into a process that does nothing until its input ends.
+// waits names the variable that turns this test binary into a process that says a byte and does nothing until its input ends.
 const waits = "STAGE_TEST_WAITS"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(waits) != "" {
+		_, _ = os.Stdout.Write([]byte{'\n'})
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	}
@@ -173,16 +175,23 @@ func TestLanes(t *testing.T) {
 
 // TestEnvironment: the measurement that a transport's environment is judged by can say both things.
 func TestEnvironment(t *testing.T) {
-	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		t.Skip("this system does not show the environment of a process")
-	}
+	_, err := os.Stat("/proc/self/environ")
+	need.Or(t, "procfs", err)
 	child := exec.Command("/proc/self/exe")
 	child.Env = []string{waits + "=1", canaryVariable + "=" + world.Canary}
 	stdin, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	stdout, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// A process that was only just started may show no environment yet: it has to have spoken.
+	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if got := environment(child.Process.Pid); got != "present" {

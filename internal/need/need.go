@@ -20,6 +20,8 @@ const Env = "CONFORM_REQUIRE"
 var Known = map[string]string{
 	"curl":     "curl (Debian: apt-get install curl)",
 	"strace":   "strace (Debian: apt-get install strace), with leave to trace processes",
+	"cgo":      "a C compiler, and CGO_ENABLED=1 (Debian: apt-get install gcc libc6-dev)",
+	"procfs":   "a /proc that shows the environment of one's own processes (Linux)",
 	"chromium": "a Chromium with headless mode (Debian: apt-get install chromium)",
 }
 

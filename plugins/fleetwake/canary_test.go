@@ -13,6 +13,7 @@ import (
 	"github.com/conform-dev/conform/core/host"
 	"github.com/conform-dev/conform/core/plugin"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/internal/need"
 )
 
 // TestMain makes the test binary its own plugin.
@@ -115,9 +116,8 @@ func (s *sight) Signal(sig transport.Signal) error {
 // The credentials of a plugin process come over its wire: neither its arguments nor its environment holds them, and nothing that it
 // printed.
 func TestSecretsOfAPluginProcess(t *testing.T) {
-	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		t.Skip("this system does not show the environment of a process")
-	}
+	_, err := os.Stat("/proc/self/environ")
+	need.Or(t, "procfs", err)
 	t.Setenv("CONFORM_FLEET_PLANE_ADMISSION_BEARER", canaryOne)
 	t.Setenv("CONFORM_FLEET_PLANE_BEARER", canaryThree)
 	command, err := host.Self("fleetwake")
