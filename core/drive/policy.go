@@ -2,6 +2,7 @@ package drive
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/conform-dev/conform/core/session"
 	"github.com/conform-dev/conform/core/transport"
@@ -22,10 +23,20 @@ func (e *ClaimError) Error() string {
 
 // Policy completes p with what the descriptor claims. stored says that positions are to be kept in a store. It fails with
 // a *ClaimError for a transport that a gate cannot follow: one without an order, one that cannot start anywhere, one
-// whose words are unknown, and with a store one that can never be resumed.
+// whose words are unknown, and with a store one that can never be resumed. A fleet-wake lane has nothing for a gate: its hints need
+// neither order nor baseline, and there is no position to store.
 func Policy(d transport.Descriptor, p session.Policy, stored bool) (session.Policy, error) {
 	no := func(member, value, why string) (session.Policy, error) {
 		return session.Policy{}, &ClaimError{d.Name, member, value, why}
+	}
+	if d.Wire == transport.FleetWake {
+		if d.Order != transport.NoOrder || d.Baseline != transport.NoBaseline {
+			return no("order", string(d.Order), "a wake is a hint: a lane has neither order nor baseline")
+		}
+		if stored {
+			return no("resume", "", "the mark of a lane lives in its client alone, and nothing of it is stored")
+		}
+		return lane(p), nil
 	}
 	switch d.Order {
 	case transport.ServerSequence, transport.RequestChain:
@@ -73,6 +84,18 @@ func Policy(d transport.Descriptor, p session.Policy, stored bool) (session.Poli
 		return no("vouch", string(d.Vouch), "nobody vouches for a resume, so a stored position could never be used")
 	}
 	return p, nil
+}
+
+// lane fills what p leaves open with the numbers of fleet wake (D-36, D-57). The horizon is fixed.
+func lane(p session.Policy) session.Policy {
+	f := session.FleetPolicy()
+	for _, d := range []struct{ value, usual *time.Duration }{{&p.Base, &f.Base}, {&p.Cap, &f.Cap}, {&p.Idle, &f.Idle}} {
+		if *d.value == 0 {
+			*d.value = *d.usual
+		}
+	}
+	p.Horizon, p.Lane = f.Horizon, f.Lane
+	return p
 }
 
 var modes = map[transport.Mode]session.Modes{

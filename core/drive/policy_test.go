@@ -3,6 +3,7 @@ package drive_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/conform-dev/conform/core/checkpoint"
 	"github.com/conform-dev/conform/core/drive"
@@ -52,6 +53,27 @@ func TestClaims(t *testing.T) {
 				t.Errorf("got %v, want a refusal over %s", err, c.member)
 			}
 		})
+	}
+}
+
+// TestLane: a fleet-wake lane gets its own numbers, keeps what was chosen, and has nothing to store.
+func TestLane(t *testing.T) {
+	d := transport.Descriptor{Name: "fleetwake", Wire: transport.FleetWake, Freshness: transport.Push, Order: transport.NoOrder,
+		Baseline: transport.NoBaseline, Vouch: transport.NoVouch}
+	p, err := drive.Policy(d, session.Policy{Cap: 7 * time.Second, Horizon: time.Second}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Lane || p.Base != session.FleetBase || p.Cap != 7*time.Second || p.Idle != session.FleetIdle || p.Horizon != session.WakeHorizon {
+		t.Errorf("policy %+v", p)
+	}
+	var claim *drive.ClaimError
+	if _, err := drive.Policy(d, session.Policy{}, true); !errors.As(err, &claim) || claim.Member != "resume" {
+		t.Errorf("with a store: %v", err)
+	}
+	d.Order = transport.ServerSequence
+	if _, err := drive.Policy(d, session.Policy{}, false); !errors.As(err, &claim) || claim.Member != "order" {
+		t.Errorf("with an order: %v", err)
 	}
 }
 

@@ -2,6 +2,9 @@ package transport
 
 import "github.com/conform-dev/conform/core/event"
 
+// FleetWake is the wire whose events are hints and whose truth is a poll: it has neither order nor baseline.
+const FleetWake = "fleetwake"
+
 // WakeState is the `state` frame of the fleet-wake lane (fleet facts 2.1), as the server sent it.
 type WakeState struct {
 	Armed               bool

@@ -38,7 +38,7 @@ func Describe() transport.Descriptor {
 	return transport.Descriptor{
 		Name:       "fleetwake",
 		Version:    Version,
-		Wire:       "fleetwake",
+		Wire:       transport.FleetWake,
 		Freshness:  transport.Push,
 		Order:      transport.NoOrder,
 		Baseline:   transport.NoBaseline,
