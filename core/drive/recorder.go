@@ -16,11 +16,12 @@ import (
 // Recorder turns what a session did into trace records. Both drivers use it, so that they write the same. It holds no
 // position in clear: positions are digests, and event ids the contract's own.
 type Recorder struct {
-	emit func(trace.Record)
+	emit  func(trace.Record)
+	shown shown // of a lane
 }
 
 // NewRecorder makes a recorder that hands each record to emit.
-func NewRecorder(emit func(trace.Record)) *Recorder { return &Recorder{emit} }
+func NewRecorder(emit func(trace.Record)) *Recorder { return &Recorder{emit: emit} }
 
 func (r *Recorder) record(now session.Now, actor trace.Actor, kind trace.Kind, fill func(*trace.Record)) {
 	rec := trace.New(actor, kind)
@@ -69,6 +70,8 @@ func (r *Recorder) Signal(now session.Now, e session.Epoch, sig transport.Signal
 			rec.Detail = [...]string{"resumed unsaid", "resumed no", "resumed yes"}[sig.Answer.Resumed]
 		case transport.Refused, transport.Ended:
 			rec.Reason = sig.Cause.String()
+		case transport.WakeStated, transport.Woken, transport.CaughtUp:
+			woken(rec, &sig)
 		case transport.Refreshed:
 			place(rec, &sig.Position)
 		case transport.Polled:

@@ -41,6 +41,10 @@ var evaluators = map[trace.Expectation]func(p prefix, args map[string]string) se
 	trace.ExpectPluginStarts:   pluginStarts,
 	trace.ExpectPluginExit:     pluginExit,
 	trace.ExpectMeasured:       measured,
+	trace.ExpectLane:           lane,
+	trace.ExpectPolls:          polls,
+	trace.ExpectPoll:           poll,
+	trace.ExpectBearers:        bearers,
 }
 
 // expectations evaluates every expectation at its place.

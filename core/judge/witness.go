@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/trace"
@@ -19,7 +20,7 @@ func keyOf(r *trace.Record) sentKey { return sentKey{r.Type, r.Seq, r.ID} }
 // witnesses holds the server's account against the consumer's, and the gate's against both (law 4). Without a server in
 // the trace only the second is possible.
 func witnesses(records []trace.Record) []Finding {
-	return append(wire(records), calls(records)...)
+	return slices.Concat(wire(records), calls(records), laneWitness(records))
 }
 
 // feed is the server's account.

@@ -68,6 +68,9 @@ func (o *WakeObservation) LastPushAt() Count { return o.LastState.LastPushAt }
 // NotStarted is the last disconnect of a session that had none.
 const NotStarted = "not started"
 
+// Lane says whether the session is one of a lane (Policy.Lane).
+func (s *Session) Lane() bool { return s.p.Lane }
+
 // ObserveWake is what a session with Policy.Lane shows. Without Lane it says nothing of use.
 func (s *Session) ObserveWake() WakeObservation {
 	o := s.lane

@@ -183,6 +183,7 @@ func (s *Subscription) locked(input func(session.Now)) {
 	due := s.ses.Take()
 	if s.rec != nil {
 		s.rec.Due(now, &due)
+		s.rec.Lane(now, s.ses)
 	}
 	if s.telemetry != nil {
 		s.telemetry.look(s, now, &due)
@@ -242,6 +243,13 @@ func (s *Subscription) Observation() session.Observation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ses.Observe(s.now())
+}
+
+// Lane is what a fleet-wake subscription shows now; ok is false on a wire that delivers.
+func (s *Subscription) Lane() (lane drive.Lane, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return drive.LaneOf(s.ses, s.now())
 }
 
 // Contained counts panics that were caught: of the observer, of the callbacks of WithTelemetry and WithPolls, and of the clock when a

@@ -27,5 +27,9 @@ const (
 	ExpectPluginExit     Expectation = "plugin-exit"      // detail (part of it)
 	ExpectMeasured       Expectation = "measured"         // name; max or min or equals: a PluginMeasured argument
 	ExpectFaultStruck    Expectation = "fault-struck"     // name; count optional (at least 1): the fault really happened (else the row was not exercised)
+	ExpectLane           Expectation = "lane"             // any of status (alive, unknown), reason, mark, wakes, dropped, dropped-as, catchUp, pending ("null": not known), catchUp-reason, delivery, delivery-reason, failure, failure-reason: what the lane shows here
+	ExpectPolls          Expectation = "polls"            // count, or min, max: catch-up polls that the server answered so far
+	ExpectPoll           Expectation = "poll"             // n; since, id optional: the n-th poll that the server saw
+	ExpectBearers        Expectation = "bearers"          // n; class, count: credentials that the n-th request to the server brought
 	ExpectElapsed        Expectation = "elapsed"          // between two records: from, to (server request n / closed n, client connect n); min, max in ms
 )

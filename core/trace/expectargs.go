@@ -59,9 +59,17 @@ var expectations = map[Expectation]rule{
 	ExpectMeasured: {must: map[string]form{"name": words}, may: map[string]form{"max": number, "min": number, "equals": words},
 		atLeast: []string{"max", "min", "equals"}},
 	ExpectFaultStruck: {must: map[string]form{"name": words}, may: map[string]form{"count": number}},
+	ExpectLane:        {may: laneArgs, atLeast: slices.Sorted(maps.Keys(laneArgs))},
+	ExpectPolls:       {may: map[string]form{"count": number, "min": number, "max": number}, atLeast: []string{"count", "min", "max"}},
+	ExpectPoll:        {must: map[string]form{"n": number}, may: map[string]form{"since": number, "id": words}, atLeast: []string{"since", "id"}},
+	ExpectBearers:     {must: map[string]form{"n": number, "class": number, "count": number}},
 	ExpectElapsed: {must: map[string]form{"from": moment, "to": moment}, may: map[string]form{"min": number, "max": number},
 		atLeast: []string{"min", "max"}},
 }
+
+// laneArgs are what ExpectLane can ask about.
+var laneArgs = map[string]form{"status": words, "reason": words, "mark": number, "wakes": number, "dropped": number, "dropped-as": words,
+	"catchUp": words, "pending": words, "catchUp-reason": words, "delivery": words, "delivery-reason": words, "failure": words, "failure-reason": words}
 
 // Expectations lists the vocabulary, sorted.
 func Expectations() []Expectation { return slices.Sorted(maps.Keys(expectations)) }

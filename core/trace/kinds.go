@@ -20,7 +20,8 @@ const (
 
 	SessionConnect Kind = "connect" // Epoch; Seq and positions sent, NoSeq for a snapshot
 	// SessionSignal: Epoch, Status = signal kind, Reason, Detail, Ms. Of refreshed: Seq, positions; of polled: Seq, Ms until the next one,
-	// Args: changed, upserts, deletes.
+	// Args: changed, upserts, deletes. Of a lane: wake-stated, Args: armed, armedForViewer, identities, reason, subscription; woken, Seq: its
+	// log id, ID, Reason: why it does not count, Args: subscription; caught-up, Seq: mark, Reason, Args: state, pending.
 	SessionSignal   Kind = "signal"
 	SessionVouched  Kind = "vouched"  // Epoch
 	SessionWait     Kind = "wait"     // Ms: back-off until the next attempt
@@ -28,6 +29,9 @@ const (
 	SessionDropped  Kind = "dropped"  // Epoch: an older connection spoke
 	SessionObserved Kind = "observed" // Status: fresh, unconfirmed, paused-by-consumer
 	SessionEnd      Kind = "end"      // Status = ending, Reason, Detail
+	// SessionLane: what a fleet-wake lane shows from here on. Status: alive, unknown; Detail: why; Args: mark, wakes, dropped, dropped-as,
+	// drops, floor, subscription; catchUp, pending (null: not known), catchUp-reason; delivery, failure and their reasons.
+	SessionLane Kind = "lane"
 
 	ConsumerSaw    Kind = "saw"    // Type, Seq, ID; Args: rows (digest of the materialized state after it)
 	ConsumerFailed Kind = "failed" // Seq

@@ -7,7 +7,7 @@ var byActor = map[Actor][]Kind{
 	Gate: {GateStart, GateEnqueue, GateApplied, GateSaved, GateRequire, GateRefresh, GateFail, GateClose,
 		GateDelivery, GateApply, GateSave, GateAbort, GateState},
 	Session: {SessionConnect, SessionSignal, SessionVouched, SessionWait, SessionHangup, SessionDropped, SessionObserved,
-		SessionEnd},
+		SessionEnd, SessionLane},
 	Consumer: {ConsumerSaw, ConsumerFailed},
 	Store:    {StoreLoad, StoreSave, StoreForget, StoreReport},
 	Server:   {ServerPublish, ServerTrim, ServerRestart, ServerRequest, ServerSent, ServerReceived, ServerFault, ServerArmed, ServerClosed},

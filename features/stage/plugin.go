@@ -26,7 +26,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	command.OnEvent = p.heard
+	command.OnEvent = func(e host.Event) { heard(p.book, e) }
 	if p.plugin, err = host.Start(ctx, command); err != nil {
 		return p.unstarted(err)
 	}
@@ -37,7 +37,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 }
 
 // heard writes what happens to the transport's process. What it printed last is part of it when it died by itself.
-func (p *process) heard(e host.Event) {
+func heard(b *book, e host.Event) {
 	kind, ok := map[host.EventKind]trace.Kind{host.Started: trace.PluginStarted, host.Exited: trace.PluginExited,
 		host.Refused: trace.PluginRefused}[e.Kind]
 	if !ok {
@@ -54,20 +54,23 @@ func (p *process) heard(e host.Event) {
 	if e.PID != 0 {
 		r.Args = map[string]string{"pid": strconv.Itoa(e.PID)}
 	}
-	p.book.add(r)
+	b.add(r)
 }
 
 // KillPlugin waits until the process is gone and the session knows.
-func (p *process) KillPlugin(ctx context.Context) error {
-	proc, err := os.FindProcess(p.plugin.PID())
+func (p *process) KillPlugin(ctx context.Context) error { return killPlugin(ctx, p.plugin, p.book) }
+
+func killPlugin(ctx context.Context, plugin *host.Plugin, b *book) error {
+	proc, err := os.FindProcess(plugin.PID())
 	if err != nil {
 		return err
 	}
-	exits, waits := p.count(func(v *View) int { return v.Exits }), p.count(func(v *View) int { return v.Waits })
+	var exits, waits int
+	b.look(func(v *View) bool { exits, waits = v.Exits, v.Waits; return true })
 	if err := proc.Kill(); err != nil {
 		return fmt.Errorf("kill the plugin: %w", err)
 	}
-	return p.Until(ctx, "the plugin's process to be gone", func(v *View) bool {
+	return b.wait(ctx, "the plugin's process to be gone", func(v *View) bool {
 		return v.Exits > exits && (v.Waits > waits || v.Ended)
 	})
 }

@@ -313,6 +313,10 @@ func (p *process) FailConsumer(_ context.Context, seq event.Seq) error {
 
 func (p *process) FailStore(_ context.Context, seq event.Seq) error { p.store.fail(seq); return nil }
 
+func (p *process) Plane(context.Context, world.Action) error {
+	return fmt.Errorf("plane: %w: this wire is no wake lane", ErrLane)
+}
+
 func (p *process) Advance(context.Context, time.Duration) error {
 	return fmt.Errorf("advance: %w: its time is real", ErrLane)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/conform-dev/conform/core/host"
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/fleet"
 	"github.com/conform-dev/conform/simulator/world"
 )
 
@@ -63,6 +64,9 @@ type Stage interface {
 	// starts another one. Only the process lane has one, with a file store.
 	KillStore(ctx context.Context) error
 
+	// Plane does something to the server of a wake lane; of the actions only those of a lane. Other wires have none.
+	Plane(ctx context.Context, a world.Action) error
+
 	// Advance lets d pass. Only for exact lanes.
 	Advance(ctx context.Context, d time.Duration) error
 	// Silence lets time pass until d after the last sign of life that reached the client. Only for exact lanes.
@@ -102,6 +106,9 @@ func New(lane trace.Lane, o Options) (Stage, error) {
 	case trace.Virtual:
 		return newVirtual(o), nil
 	case trace.Process:
+		if o.Wire == fleet.Wire {
+			return newLane(o), nil
+		}
 		return newProcess(o), nil
 	}
 	return nil, fmt.Errorf("no stage for the lane %q", lane)

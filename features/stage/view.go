@@ -1,6 +1,8 @@
 package stage
 
 import (
+	"strconv"
+
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/simulator"
@@ -27,6 +29,14 @@ type View struct {
 	Closed   int            // connections that ended, whoever did it
 	Heard    int            // what clients said behind an upgrade
 
+	// Of a wake lane: what it shows, and polls that the server answered.
+	Lane   string // alive, unknown
+	Caught string // what became of this connection's catch-up
+	Wakes  int    // that counted
+	Unused int    // that did not
+	Stated int    // state frames
+	Polls  int
+
 	// Up: a connection stands that goes on from a position the server vouched for, or that has brought its snapshot.
 	Up    bool
 	fresh bool   // the last attempt asked for a snapshot
@@ -51,6 +61,10 @@ func (v *View) Add(r *trace.Record) {
 			v.Head = r.Seq
 		case trace.ServerRequest:
 			v.Requests++
+		case trace.ServerSent:
+			if r.Type == "poll-digest" {
+				v.Polls++
+			}
 		case trace.ServerReceived:
 			v.Heard++
 		case trace.ServerClosed:
@@ -73,7 +87,7 @@ func (v *View) Add(r *trace.Record) {
 func (v *View) gate(r *trace.Record) {
 	switch r.Kind {
 	case trace.GateStart:
-		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Cuts: v.Cuts, Closed: v.Closed, Heard: v.Heard,
+		*v = View{Head: v.Head, Requests: v.Requests, Starts: v.Starts, Exits: v.Exits, Cuts: v.Cuts, Closed: v.Closed, Heard: v.Heard, Polls: v.Polls,
 			Applied: r.Seq, Stopped: map[string]int{}, Phase: r.Phase}
 	case trace.GateEnqueue:
 		v.Offered++
@@ -104,6 +118,9 @@ func (v *View) session(r *trace.Record) {
 	case trace.SessionVouched:
 		v.Up = true
 	case trace.SessionSignal:
+		if r.Status == "wake-stated" {
+			v.Stated++
+		}
 		if r.Status == "recovering" { // a transport that polls asks for a snapshot by itself
 			v.Up, v.fresh = false, true
 		}
@@ -114,6 +131,10 @@ func (v *View) session(r *trace.Record) {
 	case trace.SessionWait:
 		v.Waits++
 		v.Up, v.fresh = false, false
+	case trace.SessionLane:
+		v.Lane, v.Caught = r.Status, r.Args["catchUp"]
+		v.Wakes, _ = strconv.Atoi(r.Args["wakes"])
+		v.Unused, _ = strconv.Atoi(r.Args["dropped"])
 	case trace.SessionEnd:
 		v.Ended, v.Up = true, false
 	}

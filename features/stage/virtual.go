@@ -134,6 +134,8 @@ func (v *virtual) KillStore(context.Context) error {
 	return fmt.Errorf("kill the store: %w: it lives in the world itself", ErrLane)
 }
 
+func (v *virtual) Plane(_ context.Context, a world.Action) error { return v.world.Do(a) }
+
 func (v *virtual) Advance(_ context.Context, d time.Duration) error {
 	return v.world.Advance(v.world.Now() + d)
 }

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ func Words() []Word {
 	for _, part := range []struct {
 		keyword string
 		phrases []phrase
-	}{{"Given", p.given()}, {"When", p.when()}, {"Then", p.then()}} {
+	}{{"Given", p.given()}, {"When", slices.Concat(p.when(), p.laneWhen())}, {"Then", slices.Concat(p.then(), p.laneThen())}} {
 		for _, ph := range part.phrases {
 			out = append(out, Word{part.keyword, ph.text, regexp.MustCompile("^" + ph.text + "$")})
 		}

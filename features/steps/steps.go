@@ -5,6 +5,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cucumber/godog"
@@ -64,12 +65,12 @@ type phrase struct {
 // Bind registers every phrase for one scenario that is played on s.
 func Bind(sc *godog.ScenarioContext, s stage.Stage) {
 	p := &play{stage: s, setup: world.DefaultSetup()}
-	for _, ph := range p.phrases() {
+	for _, ph := range slices.Concat(p.phrases(), p.laneWhen(), p.laneThen()) {
 		sc.Step("^"+ph.text+"$", ph.do)
 	}
 }
 
-// Phrases lists the vocabulary as patterns, for documentation and its test.
+// Phrases lists the vocabulary of a feed as patterns, for documentation and its test.
 func Phrases() []string {
 	var out []string
 	for _, ph := range (&play{}).phrases() {

@@ -7,10 +7,13 @@ import (
 
 // TestPhrases: a person learns the vocabulary once; it stays small, and no phrase is written twice.
 func TestPhrases(t *testing.T) {
-	all := Phrases()
-	if len(all) > MaxPhrases {
-		t.Errorf("%d phrases, at most %d", len(all), MaxPhrases)
+	if n := len(Phrases()); n > MaxPhrases {
+		t.Errorf("%d phrases, at most %d", n, MaxPhrases)
 	}
+	if n := len(LanePhrases()); n > MaxLanePhrases {
+		t.Errorf("%d phrases of the lane, at most %d", n, MaxLanePhrases)
+	}
+	all := append(Phrases(), LanePhrases()...)
 	seen := map[string]bool{}
 	for _, p := range all {
 		if _, err := regexp.Compile(p); err != nil {

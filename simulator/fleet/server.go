@@ -233,6 +233,7 @@ func (s *Server) share(h simulator.Header, origin string) {
 // asked records a request: it is the admission log, in the order of the requests.
 func (s *Server) asked(r *Request, status int, word string, args map[string]string) {
 	args["method"] = r.Method
+	s.carried(r.Header, args)
 	s.record(trace.Record{Kind: trace.ServerRequest, Epoch: s.requests, Status: strconv.Itoa(status), Reason: word, Args: args, Seq: event.NoSeq})
 }
 

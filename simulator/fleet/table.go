@@ -3,7 +3,12 @@ package fleet
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/simulator"
 )
 
 // Credential classes (fleet facts 1.3).
@@ -102,6 +107,31 @@ func (c credentials) find(class int, bearer string) *viewer {
 		return nil
 	}
 	return h.of
+}
+
+// carried notes which credentials a request brought: how many, of which class, and the names of other headers that are made for one
+// (P-FW-01). No byte of any is kept.
+func (s *Server) carried(h simulator.Header, args map[string]string) {
+	values := h["Authorization"]
+	args["bearers"], args["class"] = strconv.Itoa(len(values)), "none"
+	if len(values) > 0 {
+		if token, refused := bearer(h); refused == nil {
+			if held, known := s.known[sha256.Sum256([]byte(token))]; known {
+				args["class"] = strconv.Itoa(held.class)
+			}
+		}
+	}
+	var beside []string
+	for name := range h {
+		low := strings.ToLower(name)
+		if name != "Authorization" && (strings.Contains(low, "authorization") || strings.Contains(low, "cookie") || strings.Contains(low, "token")) {
+			beside = append(beside, low)
+		}
+	}
+	if len(beside) > 0 {
+		slices.Sort(beside)
+		args["beside"] = trace.Clip(strings.Join(beside, ","))
+	}
 }
 
 // key is the viewer stream key (fleet facts 1.6): the login if it is the one the plane proved, else the provider's tuple.

@@ -38,6 +38,7 @@ type Action struct {
 	N      int64     `json:"n,omitempty"`
 	Faults FaultList `json:"faults,omitempty"`
 	Reason string    `json:"reason,omitempty"`
+	Text   string    `json:"text,omitempty"`
 }
 
 // ErrPlace is wrapped by the error of an action that cannot be done where it stands, for example a restart at a sequence
@@ -57,6 +58,9 @@ func (w *World) Do(a Action) error {
 
 func (w *World) act(a Action) error {
 	now := w.simClock()
+	if a.feeds() && w.sim == nil {
+		return errNoLane
+	}
 	switch a.Verb {
 	case Follow:
 		return w.open()
@@ -99,10 +103,24 @@ func (w *World) act(a Action) error {
 		w.consumer.fails[event.Seq(a.N)] = true
 	case FailStore:
 		w.store.fails[event.Seq(a.N)] = true
+	case HoldPolls:
+		w.pollsHeld = true
 	default:
-		return fmt.Errorf("unknown verb %q", a.Verb)
+		if w.lane == nil {
+			return fmt.Errorf("unknown verb %q", a.Verb)
+		}
+		return a.OnPlane(w.lane, now)
 	}
 	return nil
+}
+
+// feeds says whether the verb is about a feed.
+func (a Action) feeds() bool {
+	switch a.Verb {
+	case Publish, Trim, Restart, RestartNew, Strike:
+		return true
+	}
+	return false
 }
 
 // Running says whether there is a client that is not over.

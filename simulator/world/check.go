@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/fleet"
 )
 
 // Check refuses a set-up with a setting that would do nothing: a scenario that believes in it would show something else than it says.
@@ -24,6 +25,7 @@ func (s *Setup) Check() error {
 	}{
 		{simulator.WebSocket, "compression", s.Deflate != ""}, {simulator.OData, "page size", s.PageSize != 0},
 		{simulator.OData, "odata version", s.Dialect != ""}, {simulator.OData, "annotations", s.Annotates != ""},
+		{fleet.Wire, "arming, bearers, retry after or viewer attempts", s.Lane != Lane{}},
 	} {
 		if of.set && wire.Name != of.wire {
 			return fmt.Errorf("%s: only %s has that, and this is %s", of.name, of.wire, wire.Name)

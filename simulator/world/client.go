@@ -13,7 +13,10 @@ import (
 )
 
 // origin is where a virtual server is; nothing ever resolves it.
-const origin = "http://simulator.invalid"
+const (
+	originHost = "simulator.invalid"
+	origin     = "http://" + originHost
+)
 
 // client is one subscription: gate and loop, the transport's machine, and the driver of all of them in virtual time.
 type client struct {
@@ -94,6 +97,7 @@ func (c *client) drain() {
 		now := c.w.clock()
 		d := c.s.Take()
 		c.rec.Due(now, &d)
+		c.rec.Lane(now, c.s)
 		if d.Apply != nil {
 			c.w.apply(c, d.Apply)
 		}

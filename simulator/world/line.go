@@ -36,7 +36,7 @@ func (c *client) start(a session.Attempt) *line {
 	l.tell()
 	l.machine.Start(transport.Attempt{
 		Epoch: uint32(a.Epoch), Endpoint: origin + c.wire.path, Resume: a.Resume, Options: c.w.setup.Client.Options,
-		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: CredentialAfter(c.w.renewals), Draw: c.w.draw(a.Epoch),
+		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: c.w.setup.Credential(c.w.renewals), Headers: c.w.setup.Headers(), Draw: c.w.draw(a.Epoch),
 	})
 	c.w.in(0, l.read)
 	return l
@@ -116,6 +116,7 @@ func (l *line) read() {
 			break
 		}
 	}
+	l.poll()
 	l.arm()
 }
 

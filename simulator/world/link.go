@@ -41,7 +41,7 @@ func (w *World) dial(c *line, r transport.Request, target string) *link {
 			l.refuse()
 			return
 		}
-		w.sim.Request(w.simClock(), l.conn, simulator.Request{Method: r.Method, Target: target, Header: simulator.Header(r.Header), Origin: origin})
+		w.peer.Request(w.simClock(), l.conn, simulator.Request{Method: r.Method, Target: target, Header: simulator.Header(r.Header), Origin: origin})
 		w.serve()
 	})
 	return l
@@ -104,7 +104,7 @@ func (l *link) fly() {
 				l.sign()
 				l.owner.read()
 			})
-			l.w.sim.Written(l.w.simClock(), l.conn, len(bytes))
+			l.w.peer.Written(l.w.simClock(), l.conn, len(bytes))
 			l.w.serve()
 		}
 	}
@@ -117,7 +117,7 @@ func (l *link) say(b []byte) {
 	l.heard = max(l.heard, w.now+micros(w.dials.take(0)))
 	w.in(l.heard-w.now, func() {
 		if w.linkOf(l.conn) == l {
-			w.sim.Received(w.simClock(), l.conn, b)
+			w.peer.Received(w.simClock(), l.conn, b)
 			w.serve()
 		}
 	})
@@ -147,7 +147,7 @@ func (l *link) hangup() {
 	w.in(l.heard-w.now, func() {
 		if w.linkOf(l.conn) == l {
 			l.gone()
-			w.sim.Gone(w.simClock(), l.conn)
+			w.peer.Gone(w.simClock(), l.conn)
 			w.serve()
 		}
 	})

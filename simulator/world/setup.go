@@ -41,6 +41,7 @@ type Setup struct {
 	Others    int          `json:"others,omitempty"`  // records of other sources that it holds at the start, with File
 	Plugin    string       `json:"plugin,omitempty"`  // what is wrong with the transport's program: one of Programs; process lane
 	Checked   bool         `json:"checked,omitempty"` // the server checks credentials: it takes that of CredentialAfter(0), then (1)
+	Lane      Lane         `json:"lane,omitzero"`     // of the wake lane
 	Client    ClientConfig `json:"client"`
 }
 
@@ -124,6 +125,7 @@ var numbers = []setting{
 	{"retention", func(s *Setup) *int { return &s.Retention }},
 	{"page size", func(s *Setup) *int { return &s.PageSize }},
 	{"store limit", func(s *Setup) *int { return &s.Limit }},
+	{"viewer attempts", func(s *Setup) *int { return &s.Lane.Attempts }},
 	{"other scopes", func(s *Setup) *int { return &s.Others }},
 }
 
@@ -137,7 +139,7 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Options[option] = value
 		return nil
 	}
-	known := []string{"pacing", "mode", "changes", "expiry", "compression", "odata version", "annotations", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
+	known := []string{"pacing", "mode", "changes", "expiry", "compression", "odata version", "annotations", "arming", "bearer", "poll bearer", "retry after", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
 	for _, n := range numbers {
 		known = append(known, n.name)
 		if n.name == name {
@@ -170,6 +172,23 @@ func (s *Setup) Set(name, value string) error {
 			return fmt.Errorf("plugin: %q is none of %s", value, strings.Join(Programs, ", "))
 		}
 		s.Plugin = value
+	case "arming":
+		s.Lane.Arming = value
+	case "bearer":
+		if !slices.Contains(Bearers, value) {
+			return fmt.Errorf("bearer: %q is none of %s", value, strings.Join(Bearers, ", "))
+		}
+		s.Lane.Bearer = value
+	case "poll bearer":
+		if value != "none" {
+			return fmt.Errorf("poll bearer: %q is not none", value)
+		}
+		s.Lane.PollBearer = value
+	case "retry after":
+		if value != "on" {
+			return fmt.Errorf("retry after: %q is not on", value)
+		}
+		s.Lane.RetryAfter = true
 	case "renewed credential":
 		s.Client.Renewed = value
 	case "mode":

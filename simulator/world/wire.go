@@ -7,10 +7,12 @@ import (
 
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/plugins/fleetwake"
 	"github.com/conform-dev/conform/plugins/odata"
 	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/plugins/websocket"
 	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/fleet"
 )
 
 // Wire is one way from the feed to a client: a transport's machine, and where the simulator serves it.
@@ -45,6 +47,7 @@ var wires = []Wire{
 	{Name: simulator.SSE, path: "/stream", Describe: sse.Describe, Machine: func() transport.Machine { return sse.NewMachine() }},
 	{Name: simulator.WebSocket, path: "/ws", Describe: websocket.Describe, Machine: func() transport.Machine { return websocket.NewMachine() }},
 	{Name: simulator.OData, path: "/odata/" + Source, token: true, Describe: odata.Describe, Machine: func() transport.Machine { return odata.NewMachine() }},
+	{Name: fleet.Wire, Describe: fleetwake.Describe, Machine: func() transport.Machine { return fleetwake.NewMachine() }},
 }
 
 // position is the stored form of seq on this wire.

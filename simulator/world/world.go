@@ -11,6 +11,7 @@ import (
 	"github.com/conform-dev/conform/core/session"
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/simulator"
+	"github.com/conform-dev/conform/simulator/fleet"
 )
 
 // MaxSteps bounds a run: a world that is asked to wait runs its jobs until then. A scenario takes some thousands; a client
@@ -29,11 +30,16 @@ type World struct {
 	steps uint64
 	done  []Action
 
-	sim     *simulator.Simulator
+	peer    peer                 // the server: one of the next two
+	sim     *simulator.Simulator // of the feed, nil on a lane
+	lane    *fleet.Server        // of the lane, nil on a feed
+	asks    map[simulator.Conn]*ask
 	simWake time.Duration // the earliest wake planned for it, 0 if none
 	links   []*link       // open ones, oldest first
 	conns   simulator.Conn
 	down    bool // nobody answers
+
+	pollsHeld bool // polls get no answer
 
 	dials, delays, reads, applies, saves reel
 	jitter                               []int
@@ -51,7 +57,10 @@ func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
 	if err := errors.Join(setup.Check(), draws.check()); err != nil {
 		return nil, err
 	}
-	sim, err := simulator.New(setup.Simulator())
+	if setup.Wire == fleet.Wire {
+		setup.NoStore = true // the mark of a lane is its client's alone
+	}
+	sim, lane, err := setup.serves()
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +68,12 @@ func New(setup Setup, draws Draws, heard func(*trace.Record)) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{setup: setup, draws: draws, log: log, heard: heard, sim: sim,
+	w := &World{setup: setup, draws: draws, log: log, heard: heard, sim: sim, lane: lane, asks: map[simulator.Conn]*ask{},
 		dials: reel{list: draws.Dials}, delays: reel{list: draws.Links}, reads: reel{list: draws.Reads},
 		applies: reel{list: draws.Applies}, saves: reel{list: draws.Saves}, jitter: draws.Jitter}
+	if w.peer = sim; lane != nil {
+		w.peer = plane{lane}
+	}
 	if err := w.consumer.init(&w.setup); err != nil {
 		return nil, err
 	}
@@ -151,7 +163,7 @@ func (w *World) simClock() simulator.Now {
 // serve does what the server owes and plans its next wake.
 func (w *World) serve() {
 	for {
-		out, ok := w.sim.Take()
+		out, ok := w.peer.Take()
 		if !ok {
 			break
 		}
@@ -161,10 +173,12 @@ func (w *World) serve() {
 		default:
 			if l := w.linkOf(out.Conn); l != nil {
 				l.send(out)
+			} else if a := w.asks[out.Conn]; a != nil {
+				a.take(out)
 			}
 		}
 	}
-	at, ok := w.sim.Deadline()
+	at, ok := w.peer.Deadline()
 	if !ok || w.simWake != 0 && w.simWake <= at && w.simWake > w.now {
 		return
 	}
@@ -174,7 +188,7 @@ func (w *World) serve() {
 		if w.simWake == w.now {
 			w.simWake = 0
 		}
-		w.sim.Wake(w.simClock())
+		w.peer.Wake(w.simClock())
 		w.serve()
 	})
 }

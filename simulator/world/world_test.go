@@ -354,7 +354,7 @@ func TestSettingsThatDoNothing(t *testing.T) {
 		{"need the setting store file", func(s *Setup) { s.Stored = &Stored{Seq: 5, Damage: Damages[0]} }},
 		{`nothing is known of "rust"`, func(s *Setup) { s.File, s.Stored = true, &Stored{Seq: 5, Damage: "rust"} }},
 		{"has its own", func(s *Setup) { s.Cross, s.Changes = true, "delete" }},
-		{`wire: "telegraph" is none of sse, websocket, odata`, func(s *Setup) { s.Wire = "telegraph" }},
+		{`wire: "telegraph" is none of sse, websocket, odata, fleetwake`, func(s *Setup) { s.Wire = "telegraph" }},
 	} {
 		s := DefaultSetup()
 		tc.change(&s)
