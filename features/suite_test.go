@@ -20,6 +20,7 @@ import (
 	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/features"
 	"github.com/conform-dev/conform/features/stage/storeproc"
+	"github.com/conform-dev/conform/plugins/fleetwake"
 	"github.com/conform-dev/conform/plugins/odata"
 	"github.com/conform-dev/conform/plugins/sse"
 	"github.com/conform-dev/conform/plugins/websocket"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 // bundled are the transports whose scenarios are played here.
-var bundled = map[string]func() transport.Transport{"sse": sse.New, "websocket": websocket.New, "odata": odata.New}
+var bundled = map[string]func() transport.Transport{"sse": sse.New, "websocket": websocket.New, "odata": odata.New, "fleetwake": fleetwake.New}
 
 func options(t *testing.T, lane trace.Lane, seed uint64) features.Options {
 	return optionsOn(t, "sse", lane, seed)

@@ -11,7 +11,6 @@ import (
 	"github.com/conform-dev/conform/core/subscription"
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/core/transport"
-	"github.com/conform-dev/conform/plugins/fleetwake"
 	"github.com/conform-dev/conform/simulator"
 	"github.com/conform-dev/conform/simulator/fleet"
 	"github.com/conform-dev/conform/simulator/fleetserve"
@@ -32,6 +31,7 @@ type lane struct {
 	plugin   *host.Plugin
 	client   *subscription.Subscription
 	renewals int // asked for by one connection at a time
+	leaves   leaves
 }
 
 func newLane(o Options) *lane {
@@ -52,6 +52,11 @@ func (l *lane) Serve(ctx context.Context, s Setup) (err error) {
 		return err
 	}
 	l.setup = s
+	if len(s.Lane.Leaves) > 0 {
+		if l.leaves, err = declare(&s); err != nil {
+			return err
+		}
+	}
 	command := l.opt.Plugin
 	command.OnEvent = func(e host.Event) { heard(l.book, e) }
 	if l.plugin, err = host.Start(ctx, command); err != nil {
@@ -81,21 +86,23 @@ func (l *lane) Follow(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	options := map[string]string{}
-	for name, value := range l.setup.Client.Options {
-		options[name] = value
-	}
-	if options[fleetwake.OptionPoll] == fleetwake.PollURL && options[fleetwake.OptionPollURL] == "" {
-		options[fleetwake.OptionPollURL] = l.server.PollURL()
+	credentials := l.credentials
+	headers := func(context.Context) ([]transport.ExtraHeader, error) { return l.setup.Headers(), nil }
+	if l.leaves.dir != "" {
+		relay, started := l.leaves.boot(l.book)
+		if !started {
+			return nil
+		}
+		credentials, headers = relay.CredentialSource(), relay.HeaderSource()
 	}
 	apply := func(context.Context, *event.Event) error { return errors.New("a wake lane delivers nothing") }
 	l.client, err = subscription.Open(context.WithoutCancel(ctx), l.plugin, apply,
 		subscription.WithEndpoint(l.server.PlaneBase()),
 		subscription.WithQuery(l.setup.Client.Query()),
-		subscription.WithTransportOptions(options),
+		subscription.WithTransportOptions(l.setup.Options(l.server.PollURL())),
 		subscription.WithPolicy(l.setup.Client.Policy(func(n int) int { return l.draws.Jitter[n%len(l.draws.Jitter)] })),
-		subscription.WithCredentials(l.credentials),
-		subscription.WithHeaders(func(context.Context) ([]transport.ExtraHeader, error) { return l.setup.Headers(), nil }),
+		subscription.WithCredentials(credentials),
+		subscription.WithHeaders(headers),
 		subscription.WithObserver(l.book.add))
 	if r, ok := world.Refusal(err); ok {
 		l.book.add(r)
@@ -184,7 +191,7 @@ func (l *lane) Close() error {
 	if l.server != nil {
 		errs = append(errs, l.server.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, l.leaves.remove())...)
 }
 
 // noFeed refuses what only a server with a feed can do, and what needs exact time.

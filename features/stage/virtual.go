@@ -33,6 +33,9 @@ func (v *virtual) Serve(_ context.Context, s Setup) (err error) {
 	if s.Broken || s.File || s.Stored != nil && s.Stored.Age != 0 {
 		return fmt.Errorf("store: %w: the shipped store runs in the process lane", ErrLane)
 	}
+	if len(s.Lane.Leaves) > 0 {
+		return fmt.Errorf("leaf: %w: secrets in files are of the process lane", ErrLane)
+	}
 	s.Wire = wireOf(v.wire)
 	v.world, err = world.New(s, world.Draw(v.seed), v.view.Add)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Setup) Check() error {
 	}{
 		{simulator.WebSocket, "compression", s.Deflate != ""}, {simulator.OData, "page size", s.PageSize != 0},
 		{simulator.OData, "odata version", s.Dialect != ""}, {simulator.OData, "annotations", s.Annotates != ""},
-		{fleet.Wire, "arming, bearers, retry after or viewer attempts", s.Lane != Lane{}},
+		{fleet.Wire, "arming, bearers, retry after or viewer attempts", s.Lane.said()},
 	} {
 		if of.set && wire.Name != of.wire {
 			return fmt.Errorf("%s: only %s has that, and this is %s", of.name, of.wire, wire.Name)

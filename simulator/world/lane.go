@@ -3,9 +3,11 @@ package world
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/plugins/fleetwake"
 	"github.com/conform-dev/conform/simulator"
 	"github.com/conform-dev/conform/simulator/fleet"
 )
@@ -17,6 +19,23 @@ type Lane struct {
 	PollBearer string `json:"pollBearer,omitempty"` // none, or empty for the viewer's own
 	RetryAfter bool   `json:"retryAfter,omitempty"` // a 429 says when to come again
 	Attempts   int    `json:"attempts,omitempty"`   // connects that one viewer may make in one window
+	// Leaves are what the relay's own configuration declares, by leaf: one of Secrets, in a leaf of a file what the file holds. With any of
+	// them the relay shows what the credential chain comes to, in the place of Bearer; process lane.
+	Leaves map[string]string `json:"leaves,omitempty"`
+}
+
+// Secrets are the words for what a leaf holds.
+var Secrets = []string{"own", "own with line ends", "plane", "bootstrap", "nothing", "a missing file", "a folder"}
+
+// Secret is the value that a word stands for; ok is false for those that are about a file.
+func Secret(word string) (value string, ok bool) {
+	value, ok = map[string]string{"own": classToken(0), "own with line ends": " " + classToken(0) + "\r\n\n", "plane": planeToken,
+		"bootstrap": Canary + "-bootstrap", "nothing": " \n"}[word]
+	return value, ok
+}
+
+func (l *Lane) said() bool {
+	return l.Arming != "" || l.Bearer != "" || l.PollBearer != "" || l.RetryAfter || l.Attempts != 0 || len(l.Leaves) > 0
 }
 
 // Bearers are what a relay may show in the place of its own credential.
@@ -75,6 +94,17 @@ func (s *Setup) Headers() []transport.ExtraHeader {
 		return nil
 	}
 	return []transport.ExtraHeader{{Name: transport.PollCredential, Value: "Bearer " + planeToken}}
+}
+
+// Options are the transport's options as the client is given them. A poll that is posted goes to pollURL, unless the scenario says where.
+func (s *Setup) Options(pollURL string) map[string]string {
+	o := s.Client.Options
+	if s.Wire != fleet.Wire || o[fleetwake.OptionPoll] != fleetwake.PollURL || o[fleetwake.OptionPollURL] != "" {
+		return o
+	}
+	o = maps.Clone(o)
+	o[fleetwake.OptionPollURL] = pollURL
+	return o
 }
 
 // The verbs of a lane. N and Text are said per verb.

@@ -11,6 +11,7 @@ import (
 	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/session"
 	"github.com/conform-dev/conform/core/transport"
+	"github.com/conform-dev/conform/simulator/fleet"
 )
 
 // line is one attempt of a client: the transport's machine on its connection, or on one connection after the other.
@@ -35,7 +36,7 @@ func (c *client) start(a session.Attempt) *line {
 	l.clocked, _ = l.machine.(transport.Clocked)
 	l.tell()
 	l.machine.Start(transport.Attempt{
-		Epoch: uint32(a.Epoch), Endpoint: origin + c.wire.path, Resume: a.Resume, Options: c.w.setup.Client.Options,
+		Epoch: uint32(a.Epoch), Endpoint: origin + c.wire.path, Resume: a.Resume, Options: c.w.setup.Options(origin + fleet.PollPath),
 		Query: drive.Query(c.w.setup.Client.Query(), a), Credential: c.w.setup.Credential(c.w.renewals), Headers: c.w.setup.Headers(), Draw: c.w.draw(a.Epoch),
 	})
 	c.w.in(0, l.read)

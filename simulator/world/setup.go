@@ -139,6 +139,16 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Options[option] = value
 		return nil
 	}
+	if leaf, ok := strings.CutPrefix(name, "leaf "); ok {
+		if !slices.Contains(Secrets, value) {
+			return fmt.Errorf("leaf: %q is none of %s", value, strings.Join(Secrets, ", "))
+		}
+		if s.Lane.Leaves == nil {
+			s.Lane.Leaves = map[string]string{}
+		}
+		s.Lane.Leaves[leaf] = value
+		return nil
+	}
 	known := []string{"pacing", "mode", "changes", "expiry", "compression", "odata version", "annotations", "arming", "bearer", "poll bearer", "retry after", "heartbeat", "jitter", "store", "credentials", "renewed credential", "claims", "plugin"}
 	for _, n := range numbers {
 		known = append(known, n.name)
@@ -213,7 +223,7 @@ func (s *Setup) Set(name, value string) error {
 		s.Client.Jitter = new(int)
 		return whole(name, value, s.Client.Jitter)
 	default:
-		return fmt.Errorf("unknown setting %q; known are %s, and option NAME", name, strings.Join(known, ", "))
+		return fmt.Errorf("unknown setting %q; known are %s, option NAME and leaf NAME", name, strings.Join(known, ", "))
 	}
 	return nil
 }
