@@ -50,7 +50,7 @@ var Rooms = []Room{
 	{Path: "simulator/serve", May: []string{"simulator", "simulator/fleet"},
 		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
 	{Path: "simulator/world", May: []string{"simulator", "core/fixture", "core/drive", "core/checkpoint", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata", "plugins/fleetwake", "simulator/fleet"}, Pure: true},
-	{Path: "features", May: []string{"core/subscription", "core/host", "core/store", "core/checkpoint", "core/trace", "core/ledger", "core/plugin", "simulator", "simulator/serve", "simulator/fleet", "simulator/fleetserve", "simulator/world", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata", "plugins/fleetwake"},
+	{Path: "features", May: []string{"core/subscription", "core/credential", "core/host", "core/store", "core/checkpoint", "core/trace", "core/ledger", "core/plugin", "simulator", "simulator/serve", "simulator/fleet", "simulator/fleetserve", "simulator/world", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata", "plugins/fleetwake"},
 		Never: map[string]string{
 			"core/oracle": "a step acts and records; only the judge decides (law 3)",
 			"core/judge":  "a step acts and records; only the judge decides (law 3)",

@@ -50,7 +50,7 @@ func TestOr(t *testing.T) {
 		{"absent and optional", "", "chromium", gone, "skip: chromium is absent: no such command; it is a Chromium"},
 		{"absent and required", "chromium", "chromium", gone, "fail: chromium is required by CONFORM_REQUIRE and absent: no such command"},
 		{"a list with spaces and empty entries", " , chromium ,", "chromium", gone, "fail: chromium is required"},
-		{"a misspelt requirement", "chromuim", "chromium", gone, `fail: CONFORM_REQUIRE: "chromuim" is none of chromium`},
+		{"a misspelt requirement", "chromuim", "chromium", gone, `fail: CONFORM_REQUIRE: "chromuim" is none of cgo, chromium`},
 		{"a misspelt requirement, though all is there", "chromium,x", "chromium", nil, `fail: CONFORM_REQUIRE: "x" is none of`},
 		{"a name that no list knows", "", "firefox", nil, `fail: need: "firefox" is not in need.Known`},
 	} {
