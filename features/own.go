@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/features/steps"
+	"github.com/conform-dev/conform/simulator/world"
 )
 
 // Limits of a folder of a user's own feature files: far above any suite that people write by hand, and low enough that a
@@ -25,7 +27,7 @@ const (
 )
 
 // Own lists the scenarios of a user's feature files: every *.feature file in dir and its folders. They need no tags: one
-// that names no wire runs on every wire, one that names no lane in the virtual and the process lane, and any other tag is
+// that names no wire runs on every wire with a feed or, with a step of the wake lane, there; one that names no lane in the virtual and the process lane, and any other tag is
 // the user's. An error names the file, and the line where there is one: a file that does not parse, a scenario without a
 // step, no scenario at all, more than MaxOwnFiles, a file above MaxOwnBytes, a line above
 // MaxOwnLine.
@@ -57,7 +59,10 @@ func parseOwn(name string, text []byte) ([]Scenario, error) {
 		return nil
 	}, func(s *Scenario) error {
 		if len(s.Wires) == 0 {
-			s.Wires = wires
+			s.Wires = feeds // or, where a step is about a wake lane, that
+			if s.lane {
+				s.Wires = []string{transport.FleetWake}
+			}
 		}
 		if len(s.Lanes) == 0 {
 			s.Lanes = ownLanes
@@ -65,6 +70,9 @@ func parseOwn(name string, text []byte) ([]Scenario, error) {
 		return nil
 	})
 }
+
+// feeds are the wires that bring a feed: each phrase of one fits every such wire.
+var feeds = slices.DeleteFunc(world.WireNames(), func(wire string) bool { return wire == transport.FleetWake })
 
 // ownLanes are the lanes that this package has a stage for.
 var ownLanes = []trace.Lane{trace.Virtual, trace.Process}

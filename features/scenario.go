@@ -18,6 +18,7 @@ import (
 	gherkin "github.com/cucumber/gherkin/go/v42"
 
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/features/steps"
 	"github.com/conform-dev/conform/simulator/world"
 )
 
@@ -34,6 +35,8 @@ type Scenario struct {
 	Rows    []string     // ledger rows that the tags name, for example GATE-001
 	Wires   []string     // wires that the tags name, for example sse
 	Lanes   []trace.Lane // lanes that give evidence, in the order of trace.Lanes
+
+	lane bool // a step is one of the wake lane's
 }
 
 // only is how a tag begins that takes a scenario off the other wires of its feature: what it tells has no meaning there.
@@ -109,6 +112,9 @@ func scenarios(name string, text []byte, tag func(*Scenario, string) error, whol
 		s := Scenario{Name: p.Name, Feature: doc.Feature.Name, File: name, Line: int(p.Location.Line)}
 		if len(p.Steps) == 0 {
 			return nil, fmt.Errorf("%s: scenario %q has no steps", s.Where(), s.Name)
+		}
+		for _, st := range p.Steps {
+			s.lane = s.lane || steps.OfLane(st.Text)
 		}
 		for _, t := range p.Tags {
 			if slices.Contains(s.Tags, t.Name) {

@@ -20,7 +20,6 @@ import (
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/features"
 	"github.com/conform-dev/conform/internal/certify"
-	"github.com/conform-dev/conform/simulator/world"
 )
 
 // The limits of --timeout: below, no honest scenario ends; above, a run that hangs is not noticed in a CI job.
@@ -169,7 +168,7 @@ func (f runFlags) options() (certify.Options, error) {
 	}
 	names, byDefault := f.transports, len(f.transports)+len(f.plugins) == 0
 	if byDefault {
-		names = certifiable()
+		names = bundledNames()
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -201,11 +200,6 @@ func (f runFlags) options() (certify.Options, error) {
 		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: host.Command{Name: name, Path: path}, Options: f.source("--plugin " + quoted(p))})
 	}
 	return opt, nil
-}
-
-// certifiable are the bundled transports that there are scenarios for.
-func certifiable() []string {
-	return slices.DeleteFunc(bundledNames(), func(name string) bool { return !slices.Contains(world.WireNames(), name) })
 }
 
 // source adds to the words that name a subject those that name the feature files.

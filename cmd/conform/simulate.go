@@ -29,6 +29,7 @@ type simulateFlags struct {
 	cors      []string
 	protocols []string
 	deflate   string
+	fleet     string
 	odata     odataFlags
 }
 
@@ -43,13 +44,18 @@ func newSimulate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "simulate",
 		Short: "Serve the simulator for client developers, with a control API",
-		Long: `Serve one feed on 127.0.0.1 over Server-Sent Events, WebSocket and OData delta at once, with a control API beside them: publish
-changes, which are seen on every wire, trim the history, restart, pause, add faults. docs/simulator.md lists the faults and
-shows the API. It runs until Ctrl-C.`,
+		Long: `Serve one feed on 127.0.0.1 over Server-Sent Events, WebSocket and OData delta at once, and a wake lane beside it, with a control
+API: publish changes, which are seen on every wire, trim the history, restart, pause, add faults. docs/simulator.md lists the
+faults and shows the API. It runs until Ctrl-C.
+
+The wake lane is a server of its own, with a control API of its own (docs/fleet-wake.md): each change is a message for its one
+viewer. Its credentials are drawn for this run and stand in files that are named and that only their owner can read; they are
+removed at the end. With --tls there is no wake lane: a plane has one scheme, and this one has no certificate.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return simulate(c, f) },
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "loopback address and port; port 0 takes a free one")
+	c.Flags().StringVar(&f.fleet, "fleet-addr", "127.0.0.1:0", "loopback address and port of the wake lane; none serves no lane")
 	c.Flags().IntVar(&f.rows, "rows", 0, "records that the feed begins with (default 3)")
 	c.Flags().IntVar(&f.retention, "retention", 0, "changes that can be resumed from (default 1024)")
 	c.Flags().StringVar(&f.faults, "faults", "", "file with a fault schedule, YAML or JSON")
@@ -94,8 +100,18 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 		defer os.RemoveAll(dir)
 		f.caOut = filepath.Join(dir, "ca.pem")
 	}
-	s, err := serve.Start(c.Context(), serve.Options{Addr: f.addr, Simulator: opt, TLS: f.tls, CAFile: f.caOut, CORS: f.cors})
 	var busy *net.OpError
+	var lane *wakeLane
+	options := serve.Options{Addr: f.addr, Simulator: opt, TLS: f.tls, CAFile: f.caOut, CORS: f.cors}
+	if f.fleet != "none" && !f.tls {
+		var err error
+		if lane, err = newWakeLane(c.Context(), f.fleet); err != nil {
+			return usage("--fleet-addr: %v", err)
+		}
+		defer lane.Close()
+		options.Observe = lane.hear
+	}
+	s, err := serve.Start(c.Context(), options)
 	if errors.As(err, &busy) {
 		return usage("--addr: %v; port 0 takes a free one", err)
 	}
@@ -103,7 +119,10 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 		return usage("%v", err)
 	}
 	defer s.Close()
-	showServer(c.OutOrStdout(), s, f)
+	if lane != nil {
+		lane.served.Store(true)
+	}
+	showServer(c.OutOrStdout(), s, lane, f)
 	if f.every == 0 {
 		<-c.Context().Done()
 		return nil
@@ -123,7 +142,7 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 }
 
 // showServer prints where everything is, and lines that can be pasted.
-func showServer(out io.Writer, s *serve.Server, f simulateFlags) {
+func showServer(out io.Writer, s *serve.Server, lane *wakeLane, f simulateFlags) {
 	urls, follow := s.URLs(), s.Follow()
 	for _, wire := range simulator.WireNames() {
 		fmt.Fprintf(out, "%-10s %s\n", wire, urls[wire])
@@ -132,9 +151,15 @@ func showServer(out io.Writer, s *serve.Server, f simulateFlags) {
 	if f.tls {
 		fmt.Fprintf(out, "%-10s %s\n", "trust", f.caOut)
 	}
+	if lane != nil {
+		lane.show(out)
+	}
 	fmt.Fprint(out, "\nfollow it:\n")
 	for _, wire := range simulator.WireNames() {
 		fmt.Fprintf(out, "  %s\n", follow[wire])
+	}
+	if lane != nil {
+		fmt.Fprintf(out, "  %s\n", lane.follow())
 	}
 	fmt.Fprintf(out, "publish a change:\n  curl -sS %s-X POST -H 'Content-Type: application/json' -d '{\"count\":1}' %s/publish\n", s.CurlTrust(), s.ControlURL())
 }

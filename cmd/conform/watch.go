@@ -34,6 +34,7 @@ type watchFlags struct {
 	maxAge     time.Duration
 	count      uint64
 	json       bool
+	lane       laneFlags
 }
 
 // watchGrace is how long a stream may take to end after Ctrl-C, before the command leaves without it: its output may be a
@@ -56,6 +57,9 @@ Server-Sent Events, a WebSocket (ws:// and wss://), or a collection that is poll
 again, also after a crash, it goes on from there, or says why it begins with a snapshot. It runs until Ctrl-C. docs/watch.md
 explains the lines.
 
+With --transport fleetwake the URL is a plane's, and what is printed is whether its wake lane is alive, and why: see
+docs/fleet-wake.md. Nothing is delivered there, and nothing is stored.
+
 Exit code 1: the stream ended for good, for a reason that the last line names. What the rows hold is never printed, nor a
 credential, nor a position; those are read from where their flags point, never from the command line.`,
 		Args: cobra.ExactArgs(1),
@@ -73,6 +77,7 @@ credential, nor a position; those are read from where their flags point, never f
 	c.Flags().DurationVar(&f.maxAge, "max-age", store.DefaultMaxAge, fmt.Sprintf("older positions are not resumed from, at most %v", store.CeilingMaxAge))
 	c.Flags().Uint64Var(&f.count, "count", 0, "end after so many accepted events (default: never)")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON, one object per line")
+	f.lane.add(c)
 	return c
 }
 
@@ -83,6 +88,12 @@ func watch(c *cobra.Command, address string, f watchFlags) error {
 	}
 	follow, err := watchTransport(address, f.transport)
 	if err != nil {
+		return usage("%v", err)
+	}
+	if f.transport == transport.FleetWake {
+		return watchLane(c, address, shown, follow, f)
+	}
+	if err := f.lane.check(c, false); err != nil {
 		return usage("%v", err)
 	}
 	ctx, cancel := context.WithCancel(c.Context())
@@ -101,9 +112,13 @@ func watch(c *cobra.Command, address string, f watchFlags) error {
 	if err != nil {
 		return usage("%v", err)
 	}
+	options, err := parseOptions(f.options)
+	if err != nil {
+		return usage("%v", err)
+	}
 	p.say(watchLine{What: "watch", Text: fmt.Sprintf("%s, source %s, position in %s", shown, odd(scope.SourceID), odd(f.store))})
 	opts = append(opts,
-		subscription.WithEndpoint(address), subscription.WithContext(scope), subscription.WithStore(kept), subscription.WithObserver(p.record),
+		subscription.WithEndpoint(address), subscription.WithTransportOptions(options), subscription.WithContext(scope), subscription.WithStore(kept), subscription.WithObserver(p.record),
 		subscription.WithQuery(transport.Query{SourceID: scope.SourceID, Mode: "snapshot-then-delta"}))
 	nothing := func(context.Context, *event.Event) error { return nil } // the gate's decision is what is shown
 	sub, err := subscription.Open(ctx, follow, nothing, opts...)
@@ -223,13 +238,5 @@ func watchOptions(f watchFlags) ([]subscription.Option, error) {
 		}
 		opts = append(opts, subscription.WithTLS(source))
 	}
-	options := map[string]string{}
-	for _, text := range f.options {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return nil, errors.New("--option: not NAME=VALUE")
-		}
-		options[name] = value
-	}
-	return append(opts, subscription.WithTransportOptions(options)), nil
+	return opts, nil
 }

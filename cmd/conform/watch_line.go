@@ -58,18 +58,22 @@ func (p *watchLines) say(l watchLine) {
 }
 
 func (p *watchLines) put(l watchLine) {
+	p.print(l.What, l.Text, func(at string) any { l.At = at; return l })
+}
+
+// print writes a line; object is the same for programs.
+func (p *watchLines) print(what, line string, object func(at string) any) {
 	if p.err != nil {
 		return
 	}
 	now := p.now()
-	l.At = checkpointTime(now)
 	if p.json {
 		var text []byte
-		if text, p.err = json.Marshal(l); p.err == nil {
+		if text, p.err = json.Marshal(object(checkpointTime(now))); p.err == nil {
 			_, p.err = p.out.Write(append(text, '\n'))
 		}
 	} else {
-		_, p.err = fmt.Fprintf(p.out, "%s  %-10s  %s\n", now.Format("15:04:05.000"), l.What, l.Text)
+		_, p.err = fmt.Fprintf(p.out, "%s  %-10s  %s\n", now.Format("15:04:05.000"), what, line)
 	}
 	if p.err != nil {
 		p.stop()
@@ -263,8 +267,10 @@ func because(reason, detail string) string {
 }
 
 // odd quotes text that would not stand on a line of a terminal as it is, and cuts what is long.
-func odd(text string) string {
-	const most = 120
+func odd(text string) string { return oddUpTo(text, 120) }
+
+// oddUpTo is odd with a limit of its own, in bytes.
+func oddUpTo(text string, most int) string {
 	if len(text) > most {
 		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…"
 	}

@@ -37,26 +37,31 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// served takes the addresses that a simulator wrote into a file: `served FILE` sets STREAM, WEBSOCKET, ODATA and CONTROL.
+// served takes the addresses that a simulator wrote into a file: `served FILE` sets STREAM, WEBSOCKET, ODATA, CONTROL, and of the wake lane
+// PLANE, FLEET and SECRETS.
 func served(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: served FILE")
 	}
 	until(ts, false, []string{args[0], `^publish a change`})
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		names := map[string]string{"sse": "STREAM", "websocket": "WEBSOCKET", "odata": "ODATA", "control": "CONTROL"}
+		names := map[string]string{"sse": "STREAM", "websocket": "WEBSOCKET", "odata": "ODATA", "control": "CONTROL", "fleetwake": "PLANE", "fleet": "FLEET", "secrets": "SECRETS"}
 		if words := strings.Fields(line); len(words) == 2 && names[words[0]] != "" {
 			ts.Setenv(names[words[0]], words[1])
 		}
 	}
 }
 
-// post sends a control request: `post PATH JSON`.
+// post sends a control request to the feed, or with fleet to the wake lane: `post [fleet] PATH JSON`.
 func post(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: post PATH JSON")
+	to := "CONTROL"
+	if len(args) == 3 && args[0] == "fleet" {
+		to, args = "FLEET", args[1:]
 	}
-	res, err := http.Post(ts.Getenv("CONTROL")+args[0], "application/json", strings.NewReader(args[1]))
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: post [fleet] PATH JSON")
+	}
+	res, err := http.Post(ts.Getenv(to)+args[0], "application/json", strings.NewReader(args[1]))
 	ts.Check(err)
 	defer res.Body.Close()
 	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK {

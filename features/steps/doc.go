@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Word is one phrase of the vocabulary, for people.
@@ -26,6 +27,20 @@ func Words() []Word {
 		}
 	}
 	return out
+}
+
+// lanes matches every phrase of the wake lane.
+var lanes = sync.OnceValue(func() []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, text := range LanePhrases() {
+		out = append(out, regexp.MustCompile("^"+text+"$"))
+	}
+	return out
+})
+
+// OfLane says whether a step's text, without its keyword, is one of the wake lane's: no feed has it.
+func OfLane(text string) bool {
+	return slices.ContainsFunc(lanes(), func(re *regexp.Regexp) bool { return re.MatchString(strings.TrimSpace(text)) })
 }
 
 // Match says whether a step's text, without its keyword, is this phrase.
