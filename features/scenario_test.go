@@ -100,7 +100,7 @@ Feature: f
 		{Name: "it this", Feature: "f", File: "x.feature", Line: 8, Tags: []string{"@sse", "@GATE-001", "@process", "@virtual"}, Rows: []string{"GATE-001"}, Wires: []string{"sse"}, Lanes: []trace.Lane{trace.Virtual, trace.Process}},
 		{Name: "it that", Feature: "f", File: "x.feature", Line: 9, Tags: []string{"@sse", "@GATE-001", "@process", "@virtual"}, Rows: []string{"GATE-001"}, Wires: []string{"sse"}, Lanes: []trace.Lane{trace.Virtual, trace.Process}},
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(Scenario{})); d != "" {
 		t.Error(d)
 	}
 }
