@@ -17,6 +17,7 @@ import (
 
 	"github.com/conform-dev/conform/core/host"
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/features/probe"
 	"github.com/conform-dev/conform/features/stage"
 	"github.com/conform-dev/conform/features/steps"
 	"github.com/conform-dev/conform/simulator/world"
@@ -38,6 +39,8 @@ type Options struct {
 	Seed    uint64        // makes the schedule of every scenario (law 2)
 	Timeout time.Duration // per scenario, in real time; DefaultTimeout
 	Plugin  host.Command  // how the transport's process is started: process lane
+	// Server, if set, is what makes the server to examine, for each scenario: those that play a client are left out then.
+	Server func(context.Context) (*probe.Target, error)
 	// Parallel is how many scenarios are played at once: 1, at most MaxParallel. They share nothing but the machine.
 	Parallel int
 	// Progress, if set, is told of every scenario when it begins (nil run) and when it is over, one call at a time.
@@ -86,7 +89,11 @@ func runFrom(ctx context.Context, from fs.FS, read reader, opt Options) ([]Scena
 	}
 	r := &runner{opt: opt, stopped: func() bool { return ctx.Err() != nil }, chosen: map[string]Scenario{}}
 	for _, s := range all {
-		if s.In(opt.Lane, opt.Wire) && (opt.Filter == nil || opt.Filter(s)) {
+		fits := s.In
+		if opt.Server != nil {
+			fits = s.Examines
+		}
+		if fits(opt.Lane, opt.Wire) && (opt.Filter == nil || opt.Filter(s)) {
 			r.chosen[s.Where()] = s
 		}
 	}
@@ -166,14 +173,28 @@ func (r *runner) scenario(sc *godog.ScenarioContext) {
 	sc.StepContext().Before(one.step)
 	sc.StepContext().After(one.stepped)
 	sc.After(one.end)
-	one.stage, one.broken = stage.New(r.opt.Lane, stage.Options{Wire: r.opt.Wire, Seed: r.opt.Seed, Plugin: r.opt.Plugin})
-	steps.Bind(sc, one.stage)
+	if r.opt.Server != nil {
+		examiner := probe.New(r.opt.Server)
+		one.stage = examiner
+		probe.Bind(sc, examiner)
+		return
+	}
+	played, err := stage.New(r.opt.Lane, stage.Options{Wire: r.opt.Wire, Seed: r.opt.Seed, Plugin: r.opt.Plugin})
+	one.stage, one.broken = played, err
+	steps.Bind(sc, played)
+}
+
+// player is what a scenario is played on.
+type player interface {
+	Step(text string)
+	Records() []trace.Record
+	Close() error
 }
 
 // scene is one scenario while it runs.
 type scene struct {
 	*runner
-	stage  stage.Stage
+	stage  player
 	broken error // there is no stage
 	run    ScenarioRun
 	active bool
@@ -195,6 +216,12 @@ func (s *scene) begin(ctx context.Context, p *godog.Scenario) (context.Context, 
 	s.run = ScenarioRun{Scenario: sc, Lane: s.opt.Lane, Wire: s.opt.Wire, Seed: s.opt.Seed, Started: time.Now()}
 	s.tell(sc, nil)
 	ctx, s.cancel = context.WithTimeout(ctx, s.opt.Timeout)
+	if p, ok := s.stage.(*probe.Probe); ok {
+		if err := p.Begin(ctx); err != nil {
+			s.run.StepErrors = append(s.run.StepErrors, "the server to examine: "+err.Error())
+			return ctx, err
+		}
+	}
 	return ctx, nil
 }
 

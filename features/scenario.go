@@ -36,6 +36,8 @@ type Scenario struct {
 	Wires   []string     // wires that the tags name, for example sse
 	Lanes   []trace.Lane // lanes that give evidence, in the order of trace.Lanes
 
+	Server bool // it examines a server; every other one a client
+
 	lane bool // a step is one of the wake lane's
 }
 
@@ -45,8 +47,16 @@ const only = "only-"
 // Where is the place of s as people write it: gate.feature:12.
 func (s Scenario) Where() string { return s.File + ":" + strconv.Itoa(s.Line) }
 
-// In says whether s runs in lane over wire.
-func (s Scenario) In(lane trace.Lane, wire string) bool {
+// server is the tag of a scenario that examines a server.
+const server = "server"
+
+// In says whether s plays a client in lane over wire.
+func (s Scenario) In(lane trace.Lane, wire string) bool { return !s.Server && s.fits(lane, wire) }
+
+// Examines says whether s examines a server of wire in lane.
+func (s Scenario) Examines(lane trace.Lane, wire string) bool { return s.Server && s.fits(lane, wire) }
+
+func (s Scenario) fits(lane trace.Lane, wire string) bool {
 	return slices.Contains(s.Lanes, lane) && slices.Contains(s.Wires, wire)
 }
 
@@ -153,6 +163,8 @@ func (s *Scenario) tag(name string) error {
 		s.Rows = append(s.Rows, word)
 	case slices.Contains(wires, word):
 		s.Wires = append(s.Wires, word)
+	case word == server:
+		s.Server = true
 	case slices.Contains(wires, strings.TrimPrefix(word, only)): // narrow reads it when all tags are known
 	case slices.Contains(trace.Lanes, trace.Lane(word)):
 		s.Lanes = append(s.Lanes, trace.Lane(word))

@@ -170,6 +170,9 @@ func (f runFlags) options() (certify.Options, error) {
 	if byDefault {
 		names = bundledNames()
 	}
+	if byDefault {
+		opt.Subjects = append(opt.Subjects, simulatorSubject(true))
+	}
 	seen := map[string]bool{}
 	for _, name := range names {
 		if bundled[name] == nil {

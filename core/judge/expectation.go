@@ -45,6 +45,10 @@ var evaluators = map[trace.Expectation]func(p prefix, args map[string]string) se
 	trace.ExpectPolls:          polls,
 	trace.ExpectPoll:           poll,
 	trace.ExpectBearers:        bearers,
+	trace.ExpectAnswer:         answer,
+	trace.ExpectHeard:          heard,
+	trace.ExpectBegan:          began,
+	trace.ExpectStream:         streamIs,
 }
 
 // expectations evaluates every expectation at its place.

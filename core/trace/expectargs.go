@@ -63,6 +63,12 @@ var expectations = map[Expectation]rule{
 	ExpectPolls:       {may: map[string]form{"count": number, "min": number, "max": number}, atLeast: []string{"count", "min", "max"}},
 	ExpectPoll:        {must: map[string]form{"n": number}, may: map[string]form{"since": number, "id": words}, atLeast: []string{"since", "id"}},
 	ExpectBearers:     {must: map[string]form{"n": number, "class": number, "count": number}},
+	ExpectAnswer: {must: map[string]form{"n": number}, may: map[string]form{"status": words, "body": words, "member": words, "header": words, "value": words, "with": words, "without": words},
+		atLeast: []string{"status", "body", "member", "header", "with", "without"}},
+	ExpectHeard: {must: map[string]form{"n": number, "what": words}, may: map[string]form{"count": number, "min": number, "max": number, "member": words, "value": words},
+		atLeast: []string{"count", "min", "max", "member"}},
+	ExpectBegan:  {must: map[string]form{"n": number, "with": words}},
+	ExpectStream: {must: map[string]form{"n": number, "is": words}},
 	ExpectElapsed: {must: map[string]form{"from": moment, "to": moment}, may: map[string]form{"min": number, "max": number},
 		atLeast: []string{"min", "max"}},
 }

@@ -59,6 +59,13 @@ const (
 	PluginRefused  Kind = "refused"  // Detail
 	PluginMeasured Kind = "measured" // Args: what was measured
 
+	// What an examiner does to a server, and what comes back. Epoch = n-th request of the scenario, streams among them.
+	ExaminerAsked    Kind = "asked"    // Args: who, method, path, and what is odd about it; never a credential
+	ExaminerAnswered Kind = "answered" // Status: HTTP status, tool or tool-error for a tool's answer, none if the connection ended without one; Detail: its body, if it is no stream; Args: its headers
+	ExaminerHeard    Kind = "heard"    // Type, ID, Seq: something whole on a stream; Detail: its data
+	ExaminerEnded    Kind = "ended"    // Detail: eof or broken (the server's doing), left (the examiner's)
+	ExaminerHook     Kind = "hook"     // Detail: what a hook of the subject was made to do; Args: for whom
+
 	StageSetup  Kind = "setup"  // Args
 	StageStep   Kind = "step"   // Detail: the step's text
 	StageExpect Kind = "expect" // Status = name of the expectation (expect.go), Args; judged at this place of the trace

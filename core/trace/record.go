@@ -50,7 +50,8 @@ const (
 	Store    Actor = "store"
 	Server   Actor = "server" // the simulator, a witness that the subject cannot influence
 	Plugin   Actor = "plugin"
-	Stage    Actor = "stage" // the scenario itself: set-up, waits, expectations
+	Examiner Actor = "examiner" // a plain client that puts questions to a server under test, and writes down what it saw
+	Stage    Actor = "stage"    // the scenario itself: set-up, waits, expectations
 )
 
 // Kind is what happened.

@@ -7,7 +7,7 @@ import (
 )
 
 // actorOrder is the order of the streams in a canonical trace: from the scenario down to the wire.
-var actorOrder = []Actor{Stage, Consumer, Gate, Session, Store, Plugin, Server}
+var actorOrder = []Actor{Stage, Consumer, Gate, Session, Store, Plugin, Server, Examiner}
 
 // stream names the ordered line of records that r belongs to; life counts the starts of the gate so far. Names sort by
 // actor first.
@@ -24,6 +24,9 @@ func stream(r *Record, lane Lane, life int) string {
 	case r.Actor == Gate && r.Kind == GateDelivery:
 		return fmt.Sprintf("%d delivery %10d", place, life)
 	case r.Actor == Server && (r.Kind == ServerRequest || r.Kind == ServerSent || r.Kind == ServerReceived || r.Kind == ServerClosed):
+		return fmt.Sprintf("%d connection %10d", place, r.Epoch)
+	}
+	if r.Actor == Examiner && r.Kind != ExaminerHook {
 		return fmt.Sprintf("%d connection %10d", place, r.Epoch)
 	}
 	return fmt.Sprintf("%d", place)

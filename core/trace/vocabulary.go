@@ -12,6 +12,7 @@ var byActor = map[Actor][]Kind{
 	Store:    {StoreLoad, StoreSave, StoreForget, StoreReport},
 	Server:   {ServerPublish, ServerTrim, ServerRestart, ServerRequest, ServerSent, ServerReceived, ServerFault, ServerArmed, ServerClosed},
 	Plugin:   {PluginStarted, PluginExited, PluginRefused, PluginMeasured},
+	Examiner: {ExaminerAsked, ExaminerAnswered, ExaminerHeard, ExaminerEnded, ExaminerHook},
 	Stage:    {StageSetup, StageStep, StageExpect, StageLate, StageSlow, StageBroken},
 }
 

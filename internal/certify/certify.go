@@ -19,15 +19,32 @@ import (
 	"github.com/conform-dev/conform/core/trace"
 	"github.com/conform-dev/conform/core/transport"
 	"github.com/conform-dev/conform/features"
+	"github.com/conform-dev/conform/features/probe"
 )
 
-// Subject is a transport to certify.
+// Subject is a transport or a server to certify.
 type Subject struct {
 	Name    string
-	Command host.Command // how its process is started
+	Command host.Command // how a transport's process is started
+	Server  *Server      // a server: nothing is started for it but what it says itself
 	Bundled bool         // one of ours: the virtual lane runs its machine in this process
 	Default bool         // nobody named it: where nothing is to be run on it, it is left out
 	Options string       // the command line words that name it, for the line that repeats a case
+}
+
+// Server is a server to examine.
+type Server struct {
+	Version string
+	Wire    string
+	Can     []string                                     // what can be examined: a row that requires more is not claimed
+	Shared  bool                                         // it is one server for all scenarios: they are played one after the other
+	Begin   func(context.Context) (*probe.Target, error) // for each scenario
+	Timeout time.Duration                                // of one scenario, where the run names none and its windows are long; 0: none
+}
+
+// examines says whether s is held to row at all.
+func (s *Server) examines(row *ledger.Row) bool {
+	return row.Actor == "server" && probe.Missing(s.Can, row.Requires) == ""
 }
 
 // parallel is how many scenarios of the process lane are played at once. On two cores more gain nothing: starting a plugin
@@ -162,9 +179,14 @@ func (r *runner) selected(s features.Scenario) bool {
 
 // subject certifies one transport in every lane that it has.
 func (r *runner) subject(ctx context.Context, s Subject) error {
-	d, err := r.describe(ctx, s)
-	if err != nil {
-		return err
+	d := transport.Descriptor{}
+	if s.Server != nil {
+		d.Wire, d.Version = s.Server.Wire, s.Server.Version
+	} else {
+		var err error
+		if d, err = r.describe(ctx, s); err != nil {
+			return err
+		}
 	}
 	wire := d.Wire
 	if claimed := r.claim(s, wire); claimed == 0 {
@@ -175,14 +197,20 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 	}
 	r.run.Subjects = append(r.run.Subjects, report.Subject{Name: s.Name, Version: d.Version, Wire: wire})
 	for _, lane := range r.opt.Lanes {
-		if lane == trace.Virtual && !s.Bundled {
+		if lane == trace.Virtual && (!s.Bundled || s.Server != nil) {
 			continue // the virtual lane runs our own machine: nothing of this subject would take part
 		}
 		if !slices.Contains(r.run.Lanes, lane) {
 			r.run.Lanes = append(r.run.Lanes, lane)
 		}
 		opt := features.Options{Own: r.opt.Own, Filter: r.selected, Lane: lane, Wire: wire, Seed: r.opt.Seed, Timeout: r.opt.Timeout, Plugin: s.Command}
-		if lane == trace.Process {
+		if s.Server != nil {
+			opt.Server, opt.Filter = s.Server.Begin, r.examined(s.Server)
+			if opt.Timeout == 0 || opt.Timeout == features.DefaultTimeout {
+				opt.Timeout = max(features.DefaultTimeout, s.Server.Timeout)
+			}
+		}
+		if lane == trace.Process && (s.Server == nil || !s.Server.Shared) {
 			opt.Parallel = parallel // such scenarios mostly wait; the others only compute
 		}
 		judged := map[string][]report.Result{}
@@ -203,6 +231,29 @@ func (r *runner) subject(ctx context.Context, s Subject) error {
 		}
 	}
 	return nil
+}
+
+// examined selects what a server is held to: of what was asked for, scenarios of a row that it can be held to.
+func (r *runner) examined(s *Server) func(features.Scenario) bool {
+	return func(sc features.Scenario) bool {
+		return r.selected(sc) && slices.ContainsFunc(sc.Rows, func(id string) bool {
+			row := r.ledger.Find(id)
+			return row != nil && s.examines(row)
+		})
+	}
+}
+
+// plays says whether a scenario is for the subject in lane.
+func (s *Subject) plays(sc features.Scenario, lane trace.Lane, wire string) bool {
+	if s.Server != nil {
+		return sc.Examines(lane, wire)
+	}
+	return sc.In(lane, wire)
+}
+
+// held says whether the subject is held to row.
+func (s *Subject) held(row *ledger.Row) bool {
+	return s.Server == nil && row.Actor != "server" || s.Server != nil && s.Server.examines(row)
 }
 
 // describe starts the subject once and asks what it is: a transport that cannot even be started is a mistake in the call.
@@ -241,12 +292,12 @@ func (r *runner) nothing(s Subject, wire string) error {
 func (r *runner) claim(s Subject, wire string) (claimed int) {
 	for i := range r.ledger.Rows {
 		row := &r.ledger.Rows[i]
-		if !row.On(wire) || row.Exclusion != "" || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, row.ID) {
+		if !row.On(wire) || !s.held(row) || row.Exclusion != "" || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, row.ID) {
 			continue
 		}
 		if slices.ContainsFunc(r.scenarios, func(sc features.Scenario) bool {
 			return slices.Contains(sc.Rows, row.ID) && r.selected(sc) && slices.ContainsFunc(r.opt.Lanes, func(l trace.Lane) bool {
-				return row.In(string(l)) && sc.In(l, wire) && (l != trace.Virtual || s.Bundled)
+				return row.In(string(l)) && s.plays(sc, l, wire) && (l != trace.Virtual || s.Bundled && s.Server == nil)
 			})
 		}) {
 			r.run.Claimed = append(r.run.Claimed, report.Claim{Row: row.ID, Level: row.Level, Subject: s.Name})
@@ -261,7 +312,7 @@ func (r *runner) judge(s Subject, done *features.ScenarioRun) []report.Result {
 	var out []report.Result
 	for _, id := range r.rowsOf(done.Scenario) {
 		row := r.ledger.Find(id)
-		if row == nil || !row.On(done.Wire) || !row.In(string(done.Lane)) || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, id) {
+		if row == nil || !row.On(done.Wire) || !s.held(row) || !row.In(string(done.Lane)) || len(r.opt.Rows) > 0 && !slices.Contains(r.opt.Rows, id) {
 			continue
 		}
 		out = append(out, report.Result{
