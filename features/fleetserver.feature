@@ -175,10 +175,9 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
       | member              | value            |
       | armed               | true             |
       | reason              | "armed"          |
-      | lastPushAt          | null             |
       | connectedIdentities | 0                |
       | armedForViewer      | true             |
-      | subscriptionId      | "WAKE_SUB:relay" |
+      | subscriptionId      | "{subscription of the viewer}" |
     And the last state of stream 2 says:
       | member              | value  |
       | connectedIdentities | 1      |
@@ -199,7 +198,7 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
     And the last state of stream 2 says:
       | member         | value            |
       | armedForViewer | true             |
-      | subscriptionId | "WAKE_SUB:relay" |
+      | subscriptionId | "{subscription of the viewer}" |
 
   @FLEET-113
   Scenario: A wake goes to every stream of its viewer and to nobody else
@@ -219,22 +218,22 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
     And stream 3 heard exactly 1 wake
     And the last wake of stream 1 says:
       | member                   | value                      |
-      | subscriptionId           | "WAKE_SUB:relay"           |
+      | subscriptionId           | "{subscription of the viewer}"           |
       | envelope.schemaVersion   | "1.0"                      |
       | envelope.eventType       | "wake/digest"              |
       | envelope.eventId         | "EVT:conform-1"            |
       | envelope.logId           | 1                          |
-      | envelope.agentIdentity   | "@viewer"                  |
-      | envelope.subscriptionId  | "WAKE_SUB:relay"           |
+      | envelope.agentIdentity   | "{login of the viewer}"                  |
+      | envelope.subscriptionId  | "{subscription of the viewer}"           |
       | envelope.payload         | {"totalEvents":1}          |
       | envelope.emittedAt       | "2026-08-14T08:00:00.000Z" |
     And the last wake of stream 3 says:
       | member         | value            |
-      | subscriptionId | "WAKE_SUB:other" |
+      | subscriptionId | "{subscription of another viewer}" |
     And the last state of stream 3 says:
       | member         | value            |
       | armedForViewer | true             |
-      | subscriptionId | "WAKE_SUB:other" |
+      | subscriptionId | "{subscription of another viewer}" |
 
   @FLEET-114
   Scenario: Who has left is counted no more
@@ -312,7 +311,7 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
       | member         | value            |
       | armedForViewer | true             |
       | lastPushAt     | null             |
-      | subscriptionId | "WAKE_SUB:relay" |
+      | subscriptionId | "{subscription of the viewer}" |
     When a wake for the viewer is posted
     Then the last answer has status 200
 
@@ -414,9 +413,10 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
   @FLEET-125
   Scenario: A wake that is lost inside is an accepted one, and the poll finds what it was about
     When the viewer opens a stream
+    And the viewer polls for itself since 0
     And the server loses the next wake that it accepts
     And 1 message is written for the viewer
-    And the viewer polls for itself since 0
+    And the viewer polls for itself since what answer 2 said
     Then the last answer says:
       | member  | value |
       | pending | 1     |
@@ -428,18 +428,18 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
   Scenario: A wake is bounded, and so are those of one subscription
     When a wake for the viewer is posted with:
       | part | value        |
-      | body | 262145 bytes |
+      | body | one byte too long |
     Then answer 1 has status 413 or none
     When a wake for the viewer is posted with:
       | part | value        |
-      | body | 262144 bytes |
+      | body | as long as it may be |
     Then answer 2 has status 200
 
   @FLEET-126
   Scenario: One wake too many in a window
-    When 120 wakes for the viewer are posted
+    When as many wakes for the viewer are posted as one window allows
     Then the last answer has status 200
-    When a wake for the viewer is posted
+    When one wake more for the viewer is posted
     Then the last answer has status 429 and this body:
       """
       {"error":"rate-limited"}
@@ -451,34 +451,34 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
 
   @FLEET-131
   Scenario: A poll counts what is above the mark, and only that
-    When 2 messages are written for the viewer
-    And the viewer polls for itself since 0
-    Then answer 1 has status 200
-    And answer 1 says:
-      | member         | value            |
-      | subscriptionId | "WAKE_SUB:relay" |
-      | pending        | 2                |
-      | eventsReplayed | 2                |
-      | digest         | a text           |
-      | digestPriority | "normal"         |
-      | watermark      | 2                |
-    When the viewer polls for itself since 2
+    When the viewer polls for itself since 0
+    And 2 messages are written for the viewer
+    And the viewer polls for itself since what answer 1 said
     Then answer 2 has status 200
     And answer 2 says:
-      | member    | value                                                                   |
-      | pending   | 0                                                                       |
-      | digest    | absent                                                                  |
-      | reason    | "no wake-relevant events above the client watermark in current read state" |
-      | watermark | 2                                                                       |
-    When the viewer polls for itself since 0
-    Then answer 3 says:
+      | member         | value                          |
+      | subscriptionId | "{subscription of the viewer}" |
+      | pending        | 2                              |
+      | eventsReplayed | 2                              |
+      | digest         | a text                         |
+      | digestPriority | "normal"                       |
+      | watermark      | a number                       |
+    When the viewer polls for itself since what answer 2 said
+    Then answer 3 has status 200
+    And answer 3 says:
+      | member  | value                                                                      |
+      | pending | 0                                                                          |
+      | digest  | absent                                                                     |
+      | reason  | "no wake-relevant events above the client watermark in current read state" |
+    When the viewer polls for itself since what request 2 asked
+    Then answer 4 says:
       | member  | value |
       | pending | 2     |
-    When the viewer polls for itself since 999999
-    Then answer 4 says:
-      | member    | value  |
-      | pending   | 0      |
-      | watermark | 999999 |
+    When the viewer polls for itself since 999999999
+    Then answer 5 says:
+      | member    | value     |
+      | pending   | 0         |
+      | watermark | 999999999 |
 
   @FLEET-132
   Scenario: A poll for what is somebody else's is refused
@@ -486,7 +486,7 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
     And the viewer polls with the tool for another viewer since 0
     Then answer 1 has status tool-error and this body:
       """
-      Permission denied: subscription WAKE_SUB:other is owned by @other, not @viewer.
+      Permission denied: subscription {subscription of another viewer} is owned by {login of another viewer}, not {login of the viewer}.
       """
     When the viewer polls with the tool for an unknown subscription since 0
     Then answer 2 has status tool-error and this body:
@@ -501,18 +501,18 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
 
   @FLEET-133
   Scenario: The mark is the client's, and the server keeps none
-    When 1 message is written for the viewer
-    And the viewer polls with the tool for itself since 0
-    Then answer 1 has status tool
-    And answer 1 says:
-      | member    | value |
-      | pending   | 1     |
-      | watermark | 1     |
     When the viewer polls with the tool for itself since 0
-    Then answer 2 says:
+    And 1 message is written for the viewer
+    And the viewer polls with the tool for itself since what answer 1 said
+    Then answer 2 has status tool
+    And answer 2 says:
+      | member  | value |
+      | pending | 1     |
+    When the viewer polls with the tool for itself since what request 2 asked
+    Then answer 3 says:
       | member  | value |
       | pending | 1     |
     When the viewer lists its subscriptions
-    Then answer 3 has status tool
-    And answer 3 does not speak of "lastPollWatermark", "watermark", "sinceLogId" or "cursor"
-    And answer 3 speaks of "lastPollAt"
+    Then answer 4 has status tool
+    And answer 4 does not speak of "lastPollWatermark", "watermark", "sinceLogId" or "cursor"
+    And answer 4 speaks of "lastPollAt"

@@ -32,6 +32,7 @@ const (
 type runFlags struct {
 	transports []string
 	plugins    []string
+	subjects   []string
 	features   string
 	tags       string
 	rows       []string
@@ -56,6 +57,7 @@ The report folder gets envelope.json, junit.xml, summary.md and one trace per sc
 and seen, the trace around it and the command that repeats just that case are printed.`,
 		Example: `  conform run
   conform run --plugin mine=./my-plugin
+  conform run --subject my-server.yaml
   conform run --row GATE-001 --seed 42
   conform run --tags '@sse and not @SESS-004'`,
 		Args: cobra.NoArgs,
@@ -63,6 +65,7 @@ and seen, the trace around it and the command that repeats just that case are pr
 	}
 	c.Flags().StringSliceVar(&f.transports, "transport", nil, "bundled transports, separated by commas (default all: "+strings.Join(bundledNames(), ",")+")")
 	c.Flags().StringArrayVar(&f.plugins, "plugin", nil, "NAME=PATH of a transport plugin; may be repeated; then bundled ones run only if --transport names them")
+	c.Flags().StringArrayVar(&f.subjects, "subject", nil, "`FILE` that describes a server to certify, or simulator for conform's own; may be repeated; then transports run only if they are named")
 	c.Flags().StringVar(&f.features, "features", "", "`DIR` of your own feature files, run instead of the shipped ones; conform list --steps has the vocabulary")
 	c.Flags().StringVar(&f.tags, "tags", "", "only scenarios that this expression selects: @tags, and, or, not, parentheses")
 	c.Flags().StringSliceVar(&f.rows, "row", nil, "only these ledger rows")
@@ -83,6 +86,11 @@ func run(c *cobra.Command, f runFlags) error {
 	}
 	if err := report.Check(f.out); err != nil {
 		return usage("--out: %v", err)
+	}
+	end, err := f.servers(c.Context(), &opt)
+	defer end()
+	if err != nil {
+		return err
 	}
 	// A reader that has seen enough (`conform run | head`) does not end the run: writing fails, and the report is made. The
 	// signal is only taken, never read; ignoring it would be inherited by plugins.
@@ -166,7 +174,7 @@ func (f runFlags) options() (certify.Options, error) {
 			opt.Lanes = append(opt.Lanes, lane)
 		}
 	}
-	names, byDefault := f.transports, len(f.transports)+len(f.plugins) == 0
+	names, byDefault := f.transports, len(f.transports)+len(f.plugins)+len(f.subjects) == 0
 	if byDefault {
 		names = bundledNames()
 	}
@@ -224,6 +232,9 @@ func (f runFlags) command() string {
 	add("--transport", strings.Join(f.transports, ","))
 	for _, p := range f.plugins {
 		add("--plugin", p)
+	}
+	for _, s := range f.subjects {
+		add("--subject", s)
 	}
 	add("--features", f.features)
 	add("--tags", f.tags)

@@ -18,7 +18,8 @@ import (
 // simulated is the viewer of a simulated wake lane.
 const simulated = "@viewer"
 
-// wakeLane is the wake lane beside a simulated feed: each change of the feed is a message for its one viewer.
+// wakeLane is the wake lane beside a simulated feed: each change of the feed is a message for its viewer. The others are there to be
+// examined with.
 type wakeLane struct {
 	server    *fleetserve.Server
 	secrets   string // folder of the credentials
@@ -38,21 +39,73 @@ func newWakeLane(ctx context.Context, addr string) (l *wakeLane, err error) {
 			err = errors.Join(err, os.RemoveAll(l.secrets))
 		}
 	}()
-	admission, plane := rand.Text(), rand.Text()
 	l.admission, l.plane = filepath.Join(l.secrets, "admission"), filepath.Join(l.secrets, "plane")
-	for path, secret := range map[string]string{l.admission: admission, l.plane: plane} {
-		if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
-			return nil, err
+	secret := func(name string) []string {
+		if err != nil {
+			return nil
 		}
+		text := rand.Text()
+		err = l.keep(name, text)
+		return []string{text}
 	}
-	l.server, err = fleetserve.Start(ctx, fleetserve.Options{Addr: addr, Fleet: fleet.Options{Service: simulated, Viewers: []fleet.Viewer{
+	viewers := []fleet.Viewer{
 		{ProviderUsername: "viewer", UserID: "1", Provider: "conform", ProviderUserID: "1", Subscription: "WAKE_SUB:viewer",
-			Admission: []string{admission}, Plane: []string{plane}}}}})
+			Admission: secret("admission"), Plane: secret("plane")},
+		{ProviderUsername: "other", UserID: "2", Provider: "conform", ProviderUserID: "2", Subscription: "WAKE_SUB:other",
+			Admission: secret("other-admission"), Plane: secret("other-plane")},
+		{Username: "no subject", UserID: "3", Admission: secret("stranger-admission")},
+		{ProviderUsername: "holder", Admission: secret("holder-admission")},
+	}
 	if err != nil {
 		return nil, err
 	}
+	if l.server, err = fleetserve.Start(ctx, fleetserve.Options{Addr: addr, Fleet: fleet.Options{Service: simulated, Viewers: viewers}}); err != nil {
+		return nil, err
+	}
+	if err := l.describe(); err != nil {
+		return nil, errors.Join(err, l.server.Close())
+	}
 	return l, nil
 }
+
+// keep writes a secret into a file that only its owner reads.
+func (l *wakeLane) keep(name, text string) error {
+	return os.WriteFile(filepath.Join(l.secrets, name), []byte(text+"\n"), 0o600)
+}
+
+// describe writes the file that lets `conform run --subject` certify this server, and the signing key that it refers to.
+func (l *wakeLane) describe() error {
+	key := ""
+	if err := l.server.Do(func(m *fleet.Server, _ fleet.Now) error { key = m.SigningKey("WAKE_SUB:viewer"); return nil }); err != nil {
+		return err
+	}
+	if err := l.keep("key", key); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(l.secrets, subjectFile), fmt.Appendf(nil, described, l.server.PlaneBase()), 0o600)
+}
+
+// subjectFile describes the lane's server, in the folder of its secrets.
+const subjectFile = "subject.yaml"
+
+// described is its text. Rows about caps are not claimed: with the contract's own numbers they take minutes. So is no restart: it makes
+// another signing key.
+const described = `# conform's own fleet-wake server, as ` + "`conform simulate`" + ` serves it.
+subject: simulated-fleet
+wire: fleetwake
+url: %s
+endpoints: {poll: /fleet/poll-digest}
+credentials:
+  viewer: {login: "@viewer", subscription: "WAKE_SUB:viewer", bearer: {file: admission}, plane: {file: plane}, key: {file: key}}
+  another-viewer: {login: "@other", subscription: "WAKE_SUB:other", bearer: {file: other-admission}, plane: {file: other-plane}}
+  stranger: {bearer: {file: stranger-admission}}
+  holder: {bearer: {file: holder-admission}}
+claims: [admission, stream, wakes, polls]
+limits: {attempts: 30, attemptWindow: 60s, heartbeat: 25s}
+hooks:
+  publish: {http: {url: /control/v1/publish, body: '{"identity": "{login}"}'}}
+  lose: {http: {url: /control/v1/fail, body: '{"what": "hand-over"}'}}
+`
 
 // hear tells the viewer of what was published. The feed's server calls it under its own lock; the lane's is another.
 func (l *wakeLane) hear(r trace.Record) {
@@ -62,7 +115,8 @@ func (l *wakeLane) hear(r trace.Record) {
 }
 
 func (l *wakeLane) show(out io.Writer) {
-	fmt.Fprintf(out, "%-10s %s\n%-10s %s\n%-10s %s\n", fleet.Wire, l.server.PlaneBase(), "fleet", l.server.ControlURL(), "secrets", l.secrets)
+	fmt.Fprintf(out, "%-10s %s\n%-10s %s\n%-10s %s\n%-10s conform run --subject %s\n", fleet.Wire, l.server.PlaneBase(), "fleet", l.server.ControlURL(), "secrets", l.secrets,
+		"certify", filepath.Join(l.secrets, subjectFile))
 }
 
 // follow is a line that can be pasted.

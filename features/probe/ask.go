@@ -24,6 +24,7 @@ type question struct {
 	header http.Header
 	body   []byte
 	odd    string // for the record
+	since  *int64 // the mark of a poll
 	stream bool   // an answer of 200 is a stream
 }
 
@@ -50,6 +51,9 @@ func (p *Probe) enter(q *question) (int, error) {
 	if q.odd != "" {
 		r.Args["odd"] = q.odd
 	}
+	if q.since != nil {
+		r.Args["since"] = strconv.FormatInt(*q.since, 10)
+	}
 	p.add(r)
 	return n, nil
 }
@@ -74,7 +78,7 @@ func (p *Probe) ask(ctx context.Context, q question) (n int, admitted bool, err 
 		cancel()
 		return n, false, err
 	}
-	timer := time.AfterFunc(Patience, cancel)
+	timer := time.AfterFunc(p.patience, cancel)
 	response, err := p.client.Do(request)
 	timer.Stop()
 	if err != nil {
@@ -82,7 +86,7 @@ func (p *Probe) ask(ctx context.Context, q question) (n int, admitted bool, err 
 		if ctx.Err() != nil {
 			return n, false, ctx.Err()
 		}
-		p.answered(n, "none", nil, closing(err))
+		p.answered(n, "none", nil, p.closing(err))
 		return n, false, nil
 	}
 	if q.stream && response.StatusCode == http.StatusOK && q.method != http.MethodHead {
@@ -92,20 +96,20 @@ func (p *Probe) ask(ctx context.Context, q question) (n int, admitted bool, err 
 	}
 	defer cancel()
 	defer response.Body.Close()
-	timer = time.AfterFunc(Patience, cancel)
+	timer = time.AfterFunc(p.patience, cancel)
 	body, err := io.ReadAll(io.LimitReader(response.Body, MaxBody))
 	timer.Stop()
 	if err != nil {
-		body = append(body, "... "+closing(err)...)
+		body = append(body, "... "+p.closing(err)...)
 	}
 	p.answered(n, strconv.Itoa(response.StatusCode), response.Header, string(body))
 	return n, false, nil
 }
 
 // closing is how a connection ended without an answer, in words that do not depend on the machine.
-func closing(err error) string {
+func (p *Probe) closing(err error) string {
 	if errors.Is(err, context.Canceled) {
-		return fmt.Sprintf("no answer within %v", Patience)
+		return fmt.Sprintf("no answer within %v", p.patience)
 	}
 	return "the connection ended without an answer"
 }
@@ -146,7 +150,7 @@ func (p *Probe) token(who string, class int) (string, error) {
 	if !ok || of == nil {
 		return "", fmt.Errorf("the subject names no credential of class %d for %s", class, who)
 	}
-	return of(), nil
+	return of()
 }
 
 // answered writes an answer down.

@@ -70,7 +70,7 @@ func (p *Probe) when() []phrase {
 			_, _, err := p.knock(ctx, who)
 			return err
 		}},
-		{`the window of ` + whom + ` is over`, func(ctx context.Context, who string) error { return p.nextWindow(ctx, who) }},
+		{`the window of ` + whom + ` is over`, func(ctx context.Context, who string) error { return p.target.attempts(who).renew(ctx) }},
 		{`somebody asks for the stream with:`, p.asksWith},
 		{`stream (\d+) is left`, func(n int) error { return p.leave(n) }},
 		{whom + ` asks until (there is room|nobody else is connected)`, p.asksUntil},
@@ -81,11 +81,25 @@ func (p *Probe) when() []phrase {
 		{`the server (arms|disarms) ` + whom, func(ctx context.Context, what, who string) error {
 			return p.hook(ctx, map[string]Verb{"arms": Arm, "disarms": Disarm}[what], who, 1)
 		}},
+		{`as many wakes for ` + whom + ` are posted as one window allows`, func(ctx context.Context, who string) error {
+			b := p.target.wakes(who)
+			if err := b.renew(ctx); err != nil {
+				return err
+			}
+			return p.posts(ctx, strconv.Itoa(b.most), who, nil)
+		}},
+		{`one wake more for ` + whom + ` is posted`, func(ctx context.Context, who string) error {
+			l, err := p.write(who)
+			if err != nil {
+				return err
+			}
+			return p.post(ctx, l, nil)
+		}},
 		{`(a|\d+) wakes? for ` + whom + ` (?:is|are) posted`, func(ctx context.Context, n, who string) error { return p.posts(ctx, n, who, nil) }},
 		{`(a|\d+) wakes? for ` + whom + ` (?:is|are) posted with:`, p.posts},
 		{`stream (\d+) has heard (\d+) (wake|state|comment)s?`, func(ctx context.Context, n, times int, what string) error { return p.hears(ctx, n, what, times) }},
 		{`stream (\d+) is over`, func(ctx context.Context, n int) error {
-			return p.wait(ctx, fmt.Sprintf("the end of stream %d", n), Patience, func() (bool, <-chan struct{}) {
+			return p.wait(ctx, fmt.Sprintf("the end of stream %d", n), p.patience, func() (bool, <-chan struct{}) {
 				_, over, changed := p.look(n, "")
 				return over, changed
 			})
@@ -102,7 +116,7 @@ func (p *Probe) when() []phrase {
 			}
 			return nil
 		}},
-		{whom + ` polls (with the tool )?for (itself|no subscription|an unknown subscription|another viewer) since (\d+)`, p.polls},
+		{whom + ` polls (with the tool )?for (itself|no subscription|an unknown subscription|another viewer) since (\d+|what answer \d+ said|what request \d+ asked)`, p.polls},
 		{whom + ` lists its subscriptions`, func(ctx context.Context, who string) error { return p.call(ctx, who, map[string]any{"action": "list"}) }},
 	}
 }
@@ -142,11 +156,12 @@ func (p *Probe) fill(ctx context.Context) error {
 
 // exhaust uses up a window that nobody has begun, and leaves each stream at once.
 func (p *Probe) exhaust(ctx context.Context, who string) error {
-	if err := p.nextWindow(ctx, who); err != nil {
+	b := p.target.attempts(who)
+	if err := b.renew(ctx); err != nil {
 		return err
 	}
-	for range p.target.Limits.Attempts {
-		p.spend(who)
+	for range b.most {
+		b.spend()
 		n, admitted, err := p.knock(ctx, who)
 		if err != nil {
 			return err
@@ -274,6 +289,10 @@ func (p *Probe) posts(ctx context.Context, n, who string, t *godog.Table) error 
 			}
 			odd = append(odd, row["part"]+" "+row["value"])
 		}
+		if err := p.target.wakes(who).room(ctx); err != nil {
+			return err
+		}
+		p.target.wakes(who).spend()
 		if err := p.post(ctx, l, odd); err != nil {
 			return err
 		}
@@ -282,7 +301,7 @@ func (p *Probe) posts(ctx context.Context, n, who string, t *godog.Table) error 
 }
 
 func (p *Probe) polls(ctx context.Context, who, tool, of, since string) error {
-	mark, err := strconv.ParseInt(since, 10, 64)
+	mark, err := p.mark(since)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,7 +22,7 @@ func (p *Probe) poll(ctx context.Context, whom, id string, since int64) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = p.ask(ctx, question{who: whom, class: 3, method: "POST", path: p.target.Poll,
+	_, _, err = p.ask(ctx, question{who: whom, class: 3, method: "POST", path: p.target.Poll, since: &since,
 		header: http.Header{"Content-Type": {"application/json"}}, body: body})
 	return err
 }
@@ -44,6 +45,9 @@ func (p *Probe) call(ctx context.Context, whom string, args map[string]any) erro
 		return err
 	}
 	q := question{who: whom, class: 3, method: "POST", path: p.target.Tool, odd: fmt.Sprint("tool action ", args["action"])}
+	if since, ok := args["sinceLogId"].(int64); ok {
+		q.since = &since
+	}
 	n, err := p.enter(&q)
 	if err != nil {
 		return err
@@ -70,7 +74,7 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // tool is one call; status is tool, tool-error, or none if there was no answer.
 func (p *Probe) tool(ctx context.Context, token string, args map[string]any) (status, text string) {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	client := mcp.NewClient(&mcp.Implementation{Name: "conform-examiner", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: p.target.Base + p.target.Tool, MaxRetries: -1,
@@ -97,4 +101,31 @@ func (p *Probe) tool(ctx context.Context, token string, args map[string]any) (st
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return trace.Clip(line)
+}
+
+// mark reads a mark as phrases name it: a number, what an answer said, or what a request asked for.
+func (p *Probe) mark(text string) (int64, error) {
+	n, asked := strings.CutPrefix(text, "what request ")
+	kind := trace.ExaminerAsked
+	if asked {
+		n = strings.TrimSuffix(n, " asked")
+	} else if n, asked = strings.CutPrefix(text, "what answer "); asked {
+		n, kind = strings.TrimSuffix(n, " said"), trace.ExaminerAnswered
+	} else {
+		return strconv.ParseInt(text, 10, 64)
+	}
+	for _, r := range p.Records() {
+		if r.Actor != trace.Examiner || r.Kind != kind || strconv.FormatUint(uint64(r.Epoch), 10) != n {
+			continue
+		}
+		if kind == trace.ExaminerAsked {
+			return strconv.ParseInt(r.Args["since"], 10, 64)
+		}
+		var said struct {
+			Watermark int64 `json:"watermark"`
+		}
+		_ = json.Unmarshal([]byte(r.Detail), &said) // an answer without a mark leads to a poll from the beginning, and what is expected then fails
+		return said.Watermark, nil
+	}
+	return 0, fmt.Errorf("there is no %s", text)
 }

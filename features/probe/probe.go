@@ -31,6 +31,8 @@ type Probe struct {
 	dialer net.Dialer
 	began  time.Time
 	serial int // of wakes
+	// patience is Patience; a test of what never comes has less.
+	patience time.Duration
 
 	mu      sync.Mutex
 	log     *trace.Log
@@ -47,11 +49,11 @@ func New(begin func(context.Context) (*Target, error)) *Probe {
 	if err != nil {
 		panic(err) // the default limit is valid
 	}
-	p := &Probe{begin: begin, target: &Target{}, began: time.Now(), log: log, changed: make(chan struct{}), streams: map[int]*stream{}, mask: strings.NewReplacer()}
+	p := &Probe{patience: Patience, begin: begin, target: &Target{}, began: time.Now(), log: log, changed: make(chan struct{}), streams: map[int]*stream{}, mask: strings.NewReplacer()}
 	p.dialer.Control = smallReceiveBuffer
 	p.client = &http.Client{
 		Transport: &http.Transport{DialContext: p.dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
-			ResponseHeaderTimeout: Patience, MaxResponseHeaderBytes: MaxBody},
+			MaxResponseHeaderBytes: MaxBody},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p
@@ -64,6 +66,11 @@ func (p *Probe) Begin(ctx context.Context) error {
 		return err
 	}
 	p.target = t
+	if t.Client != nil { // its certificates, with the examiner's own way of dialling
+		if from, ok := t.Client.Transport.(*http.Transport); ok {
+			p.client.Transport.(*http.Transport).TLSClientConfig = from.TLSClientConfig
+		}
+	}
 	p.learn()
 	r := trace.New(trace.Stage, trace.StageSetup)
 	r.Args = map[string]string{"examined": t.Wire}

@@ -47,15 +47,15 @@ func Simulator(ctx context.Context) (*Target, error) {
 	}
 	t := &Target{Wire: fleet.Wire, Base: server.PlaneBase(), Events: fleet.EventsPath, Wake: fleet.WakePath, Poll: fleet.PollPath, Tool: fleet.ToolPath,
 		Limits: Limits{Attempts: fleet.DefaultAttempts, AttemptWindow: scaledWindow, ViewerStreams: fleet.DefaultViewerStreams,
-			Streams: fleet.DefaultStreams, WakeRequests: fleet.DefaultWakeRequests, WakeBody: fleet.DefaultWakeBody, Heartbeat: scaledHeartbeat},
+			Streams: fleet.DefaultStreams, WakeRequests: fleet.DefaultWakeRequests, WakeWindow: fleet.DefaultWakeWindow, WakeBody: fleet.DefaultWakeBody, Heartbeat: scaledHeartbeat},
 		Can: Capabilities, People: map[string]Person{}, Canaries: map[string]string{"canary": world.Canary}, Close: server.Close}
 	var secrets []string
 	for i, name := range names {
 		v := viewers[i]
-		person := Person{Login: "@" + v.ProviderUsername, Subscription: v.Subscription, Admission: func() string { return v.Admission[0] }}
+		person := Person{Login: "@" + v.ProviderUsername, Subscription: v.Subscription, Admission: func() (string, error) { return v.Admission[0], nil }}
 		if len(v.Plane) > 0 {
-			person.Plane = func() string { return v.Plane[0] }
-			person.Key = func() string { return signingKey(server, v.Subscription) }
+			person.Plane = func() (string, error) { return v.Plane[0], nil }
+			person.Key = func() (string, error) { return signingKey(server, v.Subscription), nil }
 		}
 		if v.Plane == nil || v.Plane[0] != world.Canary { // the canary is masked by nobody: it must not come up at all
 			secrets = append(secrets, v.Plane...)

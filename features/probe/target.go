@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -19,11 +20,11 @@ const (
 
 // Person is who the examiner can speak for. The functions answer secrets; each is asked every time, since a restart may change them.
 type Person struct {
-	Login        string        // @login, the identity of its wakes
-	Subscription string        // its wake subscription
-	Admission    func() string // class-1 bearer
-	Plane        func() string // class-3 bearer; nil: none
-	Key          func() string // signing key of its subscription; nil: not known
+	Login        string                 // @login, the identity of its wakes
+	Subscription string                 // its wake subscription
+	Admission    func() (string, error) // class-1 bearer
+	Plane        func() (string, error) // class-3 bearer; nil: none
+	Key          func() (string, error) // signing key of its subscription; nil: not known
 }
 
 // Limits are what the server declares. What is zero is not known, and what rests on it is not examined.
@@ -33,6 +34,7 @@ type Limits struct {
 	ViewerStreams int
 	Streams       int
 	WakeRequests  int
+	WakeWindow    time.Duration
 	WakeBody      int // bytes
 	Heartbeat     time.Duration
 }
@@ -40,11 +42,12 @@ type Limits struct {
 // Target is a server to examine. It belongs to one scenario, or, where the server is somebody's own, to one after the other.
 type Target struct {
 	Wire     string
-	Base     string // origin of its URLs, without a path
-	Events   string // path of the wake stream
-	Wake     string // path of the signed intake
-	Poll     string // path of the poll over HTTP; empty: none
-	Tool     string // path of the plane's tool; empty: none
+	Client   *http.Client // how a server of somebody's own is reached; nil: plainly
+	Base     string       // origin of its URLs, without a path
+	Events   string       // path of the wake stream
+	Wake     string       // path of the signed intake
+	Poll     string       // path of the poll over HTTP; empty: none
+	Tool     string       // path of the plane's tool; empty: none
 	People   map[string]Person
 	Limits   Limits
 	Can      []string // what can be examined: the words that rows require
@@ -53,8 +56,8 @@ type Target struct {
 	Close    func() error
 	Canaries map[string]string // planted secrets, by a name that begins with canary
 
-	attempts map[string]time.Time // begin of the attempt window of each person
-	spent    map[string]int       // attempts in it
+	budgets map[string]*budget // by what they are for
+	serial  int                // changes published
 }
 
 // Verb is what a hook makes the server do.
@@ -86,14 +89,17 @@ func Missing(can, requires []string) string {
 // Capabilities are the words that rows of a fleet-wake server may require. What a row needs beside a URL and the viewer's credential
 // stands there; a subject that does not name it is not held to the row.
 var Capabilities = []string{
+	"viewer",         // the bearer of the viewer
 	"another-viewer", // a second identity
 	"stranger",       // a credential without a stable subject
 	"holder",         // a credential without an identity
 	"visitors",       // enough people to fill the server
 	"limits",         // the caps are declared
 	"heartbeat",      // its interval is declared
-	"plane",          // class-3 credentials
-	"signing",        // signing keys
+	"plane",          // the viewer's class-3 credential
+	"other-plane",    // another viewer's
+	"signing",        // the viewer's signing key, login and subscription
+	"other-signing",  // another viewer's signing key
 	"poll", "tool",   // where to poll
 	"publish", "restart", "shutdown", "lose", "arm", // hooks
 }

@@ -25,7 +25,7 @@ func (p *Probe) then() []phrase {
 	return []phrase{
 		{lastOne + ` has status (\S+(?: or \S+)*)`, func(n, status string) error { return p.expect(trace.ExpectAnswer, "n", p.number(n), "status", status) }},
 		{lastOne + ` has status (\S+) and this body:`, func(n, status string, d *godog.DocString) error {
-			return p.expect(trace.ExpectAnswer, "n", p.number(n), "status", status, "body", strings.TrimSpace(d.Content))
+			return p.expect(trace.ExpectAnswer, "n", p.number(n), "status", status, "body", p.named(strings.TrimSpace(d.Content)))
 		}},
 		{lastOne + ` says:`, func(n string, t *godog.Table) error {
 			return p.members(t, trace.ExpectAnswer, "n", p.number(n))
@@ -89,7 +89,7 @@ func (p *Probe) members(t *godog.Table, e trace.Expectation, pairs ...string) er
 		return err
 	}
 	for _, row := range rows {
-		if err := p.expect(e, append(pairs, "member", row["member"], "value", row["value"])...); err != nil {
+		if err := p.expect(e, append(pairs, "member", row["member"], "value", p.named(row["value"]))...); err != nil {
 			return err
 		}
 	}
@@ -116,4 +116,13 @@ func table(t *godog.Table, columns ...string) ([]map[string]string, error) {
 		out = append(out, row)
 	}
 	return out, nil
+}
+
+// named puts in what the subject calls its people's things: {login of the viewer}, {subscription of another viewer}.
+func (p *Probe) named(text string) string {
+	var pairs []string
+	for name, person := range p.target.People {
+		pairs = append(pairs, "{login of "+name+"}", person.Login, "{subscription of "+name+"}", person.Subscription)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -34,6 +34,7 @@ type letter struct {
 	body      []byte // in place of the envelope
 	key       []byte
 	signature string // in place of the right one
+	most      int    // bytes that a body may have
 	late      string // appended to the body after it was signed
 }
 
@@ -51,9 +52,13 @@ func (p *Probe) write(whom string) (*letter, error) {
 	if !ok || person.Key == nil {
 		return nil, fmt.Errorf("the subject names no signing key for %s", whom)
 	}
+	key, err := person.Key()
+	if err != nil {
+		return nil, err
+	}
 	p.serial++
 	id := "EVT:conform-" + strconv.Itoa(p.serial)
-	l := &letter{whom: whom, key: []byte(person.Key()), envelope: envelope{"1.0", "wake/digest", id, p.serial, person.Login, person.Subscription,
+	l := &letter{whom: whom, most: p.target.Limits.WakeBody, key: []byte(key), envelope: envelope{"1.0", "wake/digest", id, p.serial, person.Login, person.Subscription,
 		map[string]any{"totalEvents": 1}, "2026-08-14T08:00:00.000Z"}}
 	l.header = http.Header{"Content-Type": {"application/json"}, wakeSubscription: {person.Subscription}, wakeEvent: {id}, wakeSchema: {"1.0"}}
 	return l, nil
@@ -93,6 +98,10 @@ func setBody(l *letter, v string) error {
 		l.body = []byte{}
 	case v == "one space more than was signed":
 		l.late = " "
+	case v == "as long as it may be":
+		return l.pad(l.most)
+	case v == "one byte too long":
+		return l.pad(l.most + 1)
 	case strings.HasSuffix(v, " bytes"):
 		n, err := strconv.Atoi(strings.TrimSuffix(v, " bytes"))
 		if err != nil || n < 1 || n > maxLetter {

@@ -37,6 +37,7 @@ type Server struct {
 	Version string
 	Wire    string
 	Can     []string                                     // what can be examined: a row that requires more is not claimed
+	Claims  []string                                     // profiles of the rows that it is held to; empty: all that it can
 	Shared  bool                                         // it is one server for all scenarios: they are played one after the other
 	Begin   func(context.Context) (*probe.Target, error) // for each scenario
 	Timeout time.Duration                                // of one scenario, where the run names none and its windows are long; 0: none
@@ -44,7 +45,8 @@ type Server struct {
 
 // examines says whether s is held to row at all.
 func (s *Server) examines(row *ledger.Row) bool {
-	return row.Actor == "server" && probe.Missing(s.Can, row.Requires) == ""
+	return row.Actor == "server" && probe.Missing(s.Can, row.Requires) == "" &&
+		(len(s.Claims) == 0 || slices.ContainsFunc(row.Profiles, func(p string) bool { return slices.Contains(s.Claims, p) }))
 }
 
 // parallel is how many scenarios of the process lane are played at once. On two cores more gain nothing: starting a plugin
