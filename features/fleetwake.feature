@@ -111,6 +111,10 @@ Feature: A wake is a hint, and the poll is the truth
     And the relay has counted 2 wakes
     Then the server has answered 1 poll
     And the mark is 2
+    When the stream breaks
+    And the relay has heard 2 states
+    And the catch-up has come to done
+    Then the server has answered 2 polls
 
   @FLEET-006 @virtual @process
   Scenario: Nobody vouched for an id

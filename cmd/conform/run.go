@@ -178,9 +178,6 @@ func (f runFlags) options() (certify.Options, error) {
 	if byDefault {
 		names = bundledNames()
 	}
-	if byDefault {
-		opt.Subjects = append(opt.Subjects, simulatorSubject(true))
-	}
 	seen := map[string]bool{}
 	for _, name := range names {
 		if bundled[name] == nil {
@@ -195,6 +192,9 @@ func (f runFlags) options() (certify.Options, error) {
 			return opt, status{exitHarness, err}
 		}
 		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: command, Bundled: true, Default: byDefault, Options: f.source("--transport " + name)})
+	}
+	if byDefault {
+		opt.Subjects = append(opt.Subjects, simulatorSubject(true))
 	}
 	for _, p := range f.plugins {
 		name, path, ok := strings.Cut(p, "=")
