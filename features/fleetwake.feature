@@ -512,3 +512,51 @@ Feature: A wake is a hint, and the poll is the truth
       | the plane's                      | plane     | plane     | fleet.planeAdmissionBearerFile holds the same secret as fleet.planeBearer, the plane-MCP bearer; the credential-class ledger forbids one secret in two classes: mint another one |
       | the bootstrap token              | bootstrap | plane     | fleet.planeAdmissionBearerFile holds the same secret as fleet.admissionTokenFile, the bootstrap/healthcheck admission token; the credential-class ledger forbids one secret in two classes: mint another one |
       | the bootstrap token, the plane's | own       | bootstrap | fleet.planeBearer holds the same secret as fleet.admissionTokenFile, the bootstrap/healthcheck admission token; the credential-class ledger forbids one secret in two classes: mint another one |
+
+  @FLEET-018 @process
+  Scenario: A bootstrap token that cannot be read is compared with nothing
+    The relay starts all the same: it is another one's file, and its own credential is as good as before.
+
+    Given these settings:
+      | setting                             | value          |
+      | leaf fleet.planeAdmissionBearerFile | own            |
+      | leaf fleet.planeBearer              | plane          |
+      | leaf fleet.admissionTokenFile       | a missing file |
+    When the relay is started
+    And the catch-up has come to done
+    Then the plugin's "boot" is "started"
+    And request 1 brought 1 credential of class 1 and no other
+
+  @FLEET-019 @virtual @process
+  Scenario: Half a frame is no frame yet
+    When the relay is started
+    And the catch-up has come to done
+    And the server writes this, and no more:
+      """
+      event: wake
+      data: {"subscriptionId":"WAKE_SUB:relay","envelope":{"schemaVersion":"1.0","eventType":"wake/di
+      """
+    And the server writes this frame:
+      """
+      gest","eventId":"EVT:1","logId":41,"agentIdentity":"@viewer","subscriptionId":"WAKE_SUB:relay","payload":{"totalEvents":1},"emittedAt":"2026-08-14T08:00:00.000Z"}}
+      """
+    And the relay has counted 1 wake
+    Then 1 wake has counted and 0 have not
+    And the mark is 41
+
+  @FLEET-019 @virtual @process
+  Scenario: Lines of data are one text, and a comment between them is none of it
+    When the relay is started
+    And the catch-up has come to done
+    And the server writes this frame:
+      """
+      event: wake
+      retry: 7000
+      :hb
+      data: {"subscriptionId":"WAKE_SUB:relay","envelope":{"schemaVersion":"1.0","eventType":"wake/digest","eventId":"EVT:1",
+      data: "logId":42,"agentIdentity":"@viewer","subscriptionId":"WAKE_SUB:relay","payload":{"totalEvents":1},"emittedAt":"2026-08-14T08:00:00.000Z"}}
+      """
+    And the relay has counted 1 wake
+    Then 1 wake has counted and 0 have not
+    And the mark is 42
+    And the server has answered 1 poll

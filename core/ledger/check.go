@@ -92,6 +92,9 @@ func (l *Ledger) Check(scenarios []Scenario) []Problem {
 		out = append(out, l.Rows[i].checkEvidence(scenarios)...)
 	}
 	out = append(out, l.checkSentences()...)
+	if len(l.Labels) > 0 { // Load refuses a ledger without them
+		out = append(out, l.checkLabels()...)
+	}
 	slices.SortStableFunc(out, func(a, b Problem) int { return cmp.Compare(a.Where, b.Where) })
 	return out
 }

@@ -34,6 +34,7 @@ type Ledger struct {
 	Rows       []Row // sorted by file, in file order
 	Sentences  []Sentence
 	Exclusions []Exclusion
+	Labels     []Label
 }
 
 // Load reads the ledger that is built into the binary. An error is a defect of the build: the first problem with file and
@@ -55,9 +56,18 @@ func Load() (*Ledger, error) {
 			}
 			continue
 		}
+		if e.Name() == "labels.yaml" {
+			if l.Labels, err = ParseLabels(e.Name(), data); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := l.add(e.Name(), data); err != nil {
 			return nil, err
 		}
+	}
+	if len(l.Labels) == 0 {
+		return nil, errors.New("rows/labels.yaml is missing")
 	}
 	return l, nil
 }

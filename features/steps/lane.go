@@ -59,8 +59,12 @@ func (p *play) laneWhen() []phrase {
 		{`the stream (ends|breaks|is reset)`, func(ctx context.Context, how string) error {
 			return p.plane(world.Action{Verb: world.EndStream, Text: map[string]string{"ends": "eof", "breaks": "cut", "is reset": "reset"}[how]})(ctx)
 		}},
-		{`the server writes this frame:`, func(ctx context.Context, d *godog.DocString) error {
-			return p.plane(world.Action{Verb: world.Write, Text: strings.TrimRight(d.Content, "\n") + "\n\n"})(ctx)
+		{`the server writes this( frame|, and no more):`, func(ctx context.Context, how string, d *godog.DocString) error {
+			text := strings.TrimRight(d.Content, "\n")
+			if how == " frame" {
+				text += "\n\n"
+			}
+			return p.plane(world.Action{Verb: world.Write, Text: text})(ctx)
 		}},
 		{`the next (\d+) polls? (?:fails|fail)`, func(ctx context.Context, n string) error {
 			return p.onNumber(func(ctx context.Context, n event.Seq) error {
