@@ -61,9 +61,25 @@ func beMember(role string) error {
 	peer, client := url.URL{Scheme: "unix", Host: peerSocket(self)}, url.URL{Scheme: "unix", Path: clientSocket(dir, self)}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	if strings.Contains(options, "tls") {
+		cfg.ListenClientUrls = []url.URL{{Scheme: "https", Host: "127.0.0.1:0"}}
+		cfg.AdvertiseClientUrls = cfg.ListenClientUrls
+		cfg.ClientTLSInfo.CertFile, cfg.ClientTLSInfo.KeyFile = filepath.Join(dir, "cert"), filepath.Join(dir, "key")
+		cfg.ClientTLSInfo.TrustedCAFile, cfg.ClientTLSInfo.ClientCertAuth = filepath.Join(dir, "ca"), true
+		cfg.BcryptCost = 4 // the least: the test logs in more often than it needs strength
+	}
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
 		return err
+	}
+	if strings.Contains(options, "tls") {
+		told := filepath.Join(dir, "address")
+		if err := os.WriteFile(told+".new", []byte(e.Clients[0].Addr().String()), 0o600); err != nil {
+			return err
+		}
+		if err := os.Rename(told+".new", told); err != nil {
+			return err
+		}
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -105,6 +121,11 @@ func startMembers(size int, options string) (*members, error) {
 	if err != nil {
 		return nil, err
 	}
+	return startIn(dir, size, options)
+}
+
+// startIn does so in a folder that may hold certificates already.
+func startIn(dir string, size int, options string) (*members, error) {
 	m := &members{dir: dir, size: size, options: options, run: make([]*exec.Cmd, size), stdin: make([]io.WriteCloser, size)}
 	for i := range size {
 		if err := m.start(i); err != nil {

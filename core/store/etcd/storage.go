@@ -49,6 +49,8 @@ type storage struct {
 	mu    sync.Mutex
 	known map[string]int64 // revisions of records as this store wrote or read them last
 
+	between func() // called by a write after it looked and before it commits; set by tests before use
+
 	open    sync.RWMutex // held for reading by calls
 	closed  atomic.Bool
 	closing sync.Once

@@ -100,6 +100,9 @@ func (s *storage) place(ctx context.Context, w *write, lease clientv3.LeaseID) (
 			return false, fmt.Errorf("etcd: %w; load it, or let the other relay go on", ErrMoved)
 		}
 	}
+	if s.between != nil {
+		s.between()
+	}
 	evicted := state.beyond(s.records+w.key, w.limit)
 	changes := state.there == nil || len(evicted) > 0
 	then := []clientv3.Op{clientv3.OpPut(s.records+w.key, w.value, clientv3.WithLease(lease))}
