@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -71,8 +72,11 @@ func (c Cluster) connect(ctx context.Context, timeout time.Duration) (*clientv3.
 		}
 	}
 	client, err := clientv3.New(cfg)
+	if errors.Is(err, context.DeadlineExceeded) { // gRPC does not tell a refused certificate from a host that is away
+		err = &callError{fmt.Sprintf("%v (%v); is it there, and are the certificates right?", ErrNoAnswer, timeout), []error{ErrNoAnswer, err}}
+	}
 	if err != nil {
-		return nil, failed("connect", err)
+		return nil, fmt.Errorf("etcd: %s: %w", strings.Join(c.Endpoints, " "), failed("connect", err))
 	}
 	return client, nil
 }
