@@ -17,7 +17,7 @@ func (l *Loop) connect() {
 	l.epoch++
 	l.link = session.LinkDialing
 	l.try = session.Attempt{Epoch: l.epoch, Resume: event.NoPosition, Renew: l.renew}
-	l.renew, l.fed, l.dial = false, false, true
+	l.renew, l.fed, l.dial, l.unanswered = false, false, true, false
 	switch l.g.State().Phase {
 	case gate.ResnapshotRequired:
 		if l.epoch > 1 {

@@ -31,6 +31,7 @@ func (l *Loop) current(e session.Epoch) bool {
 	if l.now-l.upAt >= l.p.ResetAfter {
 		l.crashes, l.denied = 0, false
 	}
+	l.unanswered = false
 	l.alive.sign(l.now)
 	l.look()
 	return true
@@ -54,8 +55,13 @@ func (l *Loop) Retry(e session.Epoch, now session.Now, _ time.Duration) { l.Up(e
 
 // Polled: one poll is done. seq is where the service is after it, NoSeq if it did not say; changed says whether it brought anything. A
 // poll that found the service at the held position is a delta cycle that succeeded: it answers a resume, and ends a streak of recoveries.
+// The poll in which the transport gave up for want of an answer is no sign of life.
 func (l *Loop) Polled(e session.Epoch, now session.Now, seq event.Seq, changed bool) {
 	l.begin(now)
+	if l.unanswered {
+		l.unanswered = !l.speaks(e)
+		return
+	}
 	if l.current(e) && !changed {
 		l.unchanged(seq)
 	}
@@ -160,12 +166,14 @@ func (l *Loop) reached() event.Seq {
 }
 
 // Recover: the transport begins anew with a snapshot, on the same connection; why is what a transport may say, see gate.Recoverable, and
-// anything else counts as transport-gap (D-01). A position that expired leaves the store as well (D-31).
+// anything else counts as transport-gap (D-01). A position that expired leaves the store as well (D-31). An expiry is something that the
+// service said, and so a sign of life; a gap may be that it said nothing, and is none.
 func (l *Loop) Recover(e session.Epoch, now session.Now, r event.Reason, detail string) {
 	l.begin(now)
-	if !l.current(e) {
+	if r == event.CursorExpired && !l.current(e) || r != event.CursorExpired && !l.speaks(e) {
 		return
 	}
+	l.unanswered = r != event.CursorExpired
 	if r == event.CursorExpired {
 		l.forget = l.forget || l.g.Bounds().Saves
 	}

@@ -20,17 +20,18 @@ type Loop struct {
 	now   time.Duration // of the last input
 	upAt  time.Duration
 
-	try     session.Attempt
-	judged  bool      // try carried no position, or the service went on from it
-	fed     bool      // this connection delivered an event that was to be applied
-	last    event.Seq // newest sequence offered on this connection, else the one it resumed from
-	offered event.Seq // newest sequence offered on any connection
-	opened  bool      // the gate's recovery epoch was opened explicitly (D-01)
-	renew   bool      // the next attempt asks the credential source again
-	denied  bool      // the source was asked again since the last healthy connection (D-33, D-35)
-	crashes int       // since the last healthy connection
-	streak  int       // recoveries in a row
-	hole    hole
+	try        session.Attempt
+	judged     bool      // try carried no position, or the service went on from it
+	fed        bool      // this connection delivered an event that was to be applied
+	unanswered bool      // the transport began anew without an answer: the poll that it reports was none
+	last       event.Seq // newest sequence offered on this connection, else the one it resumed from
+	offered    event.Seq // newest sequence offered on any connection
+	opened     bool      // the gate's recovery epoch was opened explicitly (D-01)
+	renew      bool      // the next attempt asks the credential source again
+	denied     bool      // the source was asked again since the last healthy connection (D-33, D-35)
+	crashes    int       // since the last healthy connection
+	streak     int       // recoveries in a row
+	hole       hole
 
 	version string // source version (D-41)
 

@@ -45,8 +45,7 @@ const (
 const Version = "0.1.0"
 
 // Describe is the transport's descriptor (D-42). Each call makes a new one. It claims no push and no heartbeats: what it shows is as old as
-// the last poll. A subscription with the option order=request-chain is numbered by the transport, which its reports then have to say:
-// see DescribeFor.
+// the last poll. A subscription with the option order=request-chain is numbered by the transport, which its reports then have to say.
 func Describe() transport.Descriptor {
 	count := func(name, doc string, def, ceiling int64) transport.Option {
 		return transport.Option{Name: name, Doc: doc, Default: strconv.FormatInt(def, 10), Ceiling: ceiling}
@@ -82,13 +81,6 @@ func Describe() transport.Descriptor {
 			count(OptionMaxResnapshots, "most snapshots in a row that were needed to recover", DefaultMaxResnapshots, CeilingMaxResnapshots),
 		},
 	}
-}
-
-// DescribeFor is Describe with what the options change: who numbers the rounds.
-func DescribeFor(options map[string]string) transport.Descriptor {
-	d := Describe()
-	d.Order = transport.Order(d.Value(options, OptionOrder))
-	return d
 }
 
 // settings are the options of one attempt, checked.

@@ -20,9 +20,6 @@ func TestDescriptor(t *testing.T) {
 		d.Vouch != transport.VouchImplicit || len(d.Resume) != 1 || d.Resume[0] != transport.ByDeltaToken || d.Heartbeats {
 		t.Errorf("%+v", d)
 	}
-	if DescribeFor(map[string]string{OptionOrder: RequestChain}).Order != transport.RequestChain || DescribeFor(nil).Order != transport.ServerSequence {
-		t.Error("the order of the options is not the descriptor's")
-	}
 	for _, o := range d.Options {
 		if o.Ceiling == 0 {
 			continue
