@@ -6,6 +6,7 @@ require (
 	github.com/chromedp/chromedp v0.23.0
 	github.com/conform-dev/conform v0.0.0
 	github.com/google/go-cmp v0.7.0
+	github.com/gorilla/websocket v1.5.3
 	github.com/nlstn/go-odata v0.10.0
 	github.com/tmaxmax/go-sse v0.12.0
 	gorm.io/driver/sqlite v1.6.0
