@@ -26,7 +26,7 @@ import (
 // wire decides what becomes of a request: it calls do, or not, and answers.
 type wire func(ctx context.Context, method string, do func(ctx context.Context) error) error
 
-// between is a client whose requests go through w once it is set.
+// through is a client whose requests go through w once it is set.
 func through(t *testing.T, w *atomic.Pointer[wire]) *clientv3.Client {
 	t.Helper()
 	m := cluster(t)
@@ -252,5 +252,27 @@ func TestKnownIsBounded(t *testing.T) {
 	clear(p.a.under.known)
 	if !p.save(t, p.a, at(7)) {
 		t.Error("its own record is taken for another's")
+	}
+}
+
+// TestOneRequest: a save of a scope that the store knows is one request; an age's leases cost one in a quarter of it.
+func TestOneRequest(t *testing.T) {
+	var w atomic.Pointer[wire]
+	s := over(t, through(t, &w), store.Config{}, fresh())
+	if err := s.Save(t.Context(), at(1)); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	var counting wire = func(ctx context.Context, _ string, do func(context.Context) error) error {
+		asked++
+		return do(ctx)
+	}
+	w.Store(&counting)
+	const saves = 20
+	for seq := range event.Seq(saves) {
+		_ = s.Save(t.Context(), at(2+seq))
+	}
+	if a := s.Load(t.Context(), storetest.Scope()); a.Checkpoint.Resume.Seq != saves+1 || asked != saves+1 {
+		t.Errorf("%d requests for %d saves and a load, which found %d", asked, saves, a.Checkpoint.Resume.Seq)
 	}
 }
