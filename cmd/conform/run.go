@@ -194,7 +194,7 @@ func (f runFlags) options() (certify.Options, error) {
 		opt.Subjects = append(opt.Subjects, certify.Subject{Name: name, Command: command, Bundled: true, Default: byDefault, Options: f.source("--transport " + name)})
 	}
 	if byDefault {
-		opt.Subjects = append(opt.Subjects, simulatorSubject(true))
+		opt.Subjects = append(opt.Subjects, simulators(true)...)
 	}
 	for _, p := range f.plugins {
 		name, path, ok := strings.Cut(p, "=")

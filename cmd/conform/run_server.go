@@ -9,20 +9,25 @@ import (
 	"github.com/conform-dev/conform/core/subject/start"
 	"github.com/conform-dev/conform/features/probe"
 	"github.com/conform-dev/conform/internal/certify"
+	"github.com/conform-dev/conform/simulator"
 	"github.com/conform-dev/conform/simulator/fleet"
 )
 
-// simulatorName names conform's own server where a subject is asked for.
+// simulatorName names conform's own servers where a subject is asked for; with a hyphen and a wire behind it, the one of that wire.
 const simulatorName = "simulator"
 
-// simulatorSubject is conform's own server as a subject: each scenario gets a fresh one.
-func simulatorSubject(byDefault bool) certify.Subject {
-	return certify.Subject{Name: simulatorName, Default: byDefault, Options: "--subject " + simulatorName,
-		Server: &certify.Server{Version: version().Version, Wire: fleet.Wire, Can: probe.Capabilities, Begin: probe.Simulator}}
+// simulators are conform's own servers as subjects: each scenario gets a fresh one.
+func simulators(byDefault bool) []certify.Subject {
+	of := func(wire string, can []string, begin func(context.Context) (*probe.Target, error)) certify.Subject {
+		name := simulatorName + "-" + wire
+		return certify.Subject{Name: name, Default: byDefault, Options: "--subject " + name,
+			Server: &certify.Server{Version: version().Version, Wire: wire, Can: can, Begin: begin}}
+	}
+	return []certify.Subject{of(fleet.Wire, probe.Capabilities, probe.Simulator), of(simulator.SSE, probe.FeedCapabilities, probe.SimulatorFeed)}
 }
 
 // examined are the wires whose servers there are rows for.
-var examined = []string{fleet.Wire}
+var examined = []string{fleet.Wire, simulator.SSE}
 
 // serverSubject makes the server of a subject file ready. end ends what was started for it.
 func serverSubject(ctx context.Context, path string) (s certify.Subject, end func() error, err error) {
@@ -59,20 +64,32 @@ func (f runFlags) servers(ctx context.Context, opt *certify.Options) (end func()
 	for _, s := range opt.Subjects {
 		names[s.Name] = true
 	}
-	for _, path := range f.subjects {
-		s := simulatorSubject(false)
-		if path != simulatorName {
-			var stop func() error
-			if s, stop, err = serverSubject(ctx, path); err != nil {
-				return end, usage("--subject: %v", err)
-			}
-			ends = append(ends, stop)
-		}
+	add := func(s certify.Subject) error {
 		if names[s.Name] {
-			return end, usage("--subject: there is another subject called %q", s.Name)
+			return usage("--subject: there is another subject called %q", s.Name)
 		}
 		names[s.Name] = true
 		opt.Subjects = append(opt.Subjects, s)
+		return nil
+	}
+	for _, path := range f.subjects {
+		own := slices.DeleteFunc(simulators(false), func(s certify.Subject) bool { return path != simulatorName && path != s.Name })
+		for _, s := range own {
+			if err := add(s); err != nil {
+				return end, err
+			}
+		}
+		if len(own) > 0 {
+			continue
+		}
+		s, stop, err := serverSubject(ctx, path)
+		if err != nil {
+			return end, usage("--subject: %v", err)
+		}
+		ends = append(ends, stop)
+		if err := add(s); err != nil {
+			return end, err
+		}
 	}
 	return end, nil
 }

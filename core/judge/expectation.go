@@ -49,6 +49,9 @@ var evaluators = map[trace.Expectation]func(p prefix, args map[string]string) se
 	trace.ExpectHeard:          heard,
 	trace.ExpectBegan:          began,
 	trace.ExpectStream:         streamIs,
+	trace.ExpectChanges:        changes,
+	trace.ExpectHonest:         honest,
+	trace.ExpectIDs:            ids,
 }
 
 // expectations evaluates every expectation at its place.

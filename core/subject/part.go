@@ -173,7 +173,31 @@ func (m *Mapping) readers() map[string]reader {
 		"type": text(&m.Type), "sequence": text(&m.Sequence), "id": text(&m.ID), "serial": text(&m.Serial),
 		"resume": func(n node) error {
 			r := &m.Resume
-			return n.members(map[string]reader{"header": text(&r.Header), "query": text(&r.Query), "vouched": text(&r.Vouched), "expired": text(&r.Expired)})
+			return n.members(map[string]reader{"header": text(&r.Header), "query": text(&r.Query), "vouched": text(&r.Vouched), "expired": signs(&r.Expired)})
 		},
+	}
+}
+
+// sign is how a sign of expiry is written.
+var sign = regexp.MustCompile(`^(status:[1-5][0-9][0-9]|other-header:[A-Za-z0-9-]+|event:[^ ]+)$`)
+
+// signs reads one sign of expiry or a list of them.
+func signs(to *[]string) reader {
+	return func(n node) error {
+		take := func(n node) error {
+			var s string
+			if err := n.text(&s); err != nil {
+				return err
+			}
+			if !sign.MatchString(s) {
+				return n.fail("%q is none of status:N, other-header:NAME, event:NAME", clip(s))
+			}
+			*to = append(*to, s)
+			return nil
+		}
+		if n.Kind == yaml.SequenceNode {
+			return n.list(take)
+		}
+		return take(n)
 	}
 }

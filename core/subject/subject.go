@@ -119,8 +119,8 @@ type Mapping struct {
 
 // Resume says how a client asks for what it missed.
 type Resume struct {
-	Header  string // request header that carries the last id
-	Query   string // or parameter
-	Vouched string // what says that nothing is missing: always, never, same-header:NAME, status:N
-	Expired string // what says that something is: never, status:N, other-header:NAME, event:NAME
+	Header  string   // request header that carries the last id
+	Query   string   // or parameter
+	Vouched string   // what says that nothing is missing: always, never, same-header:NAME, status:N
+	Expired []string // what says that something is: status:N, other-header:NAME, event:NAME; a status of 400 and above always does
 }

@@ -108,7 +108,7 @@ mapping: {format: json, order: none, type: /t, sequence: /s, id: id, serial: /n,
 		Limits: Limits{3, 2 * time.Second, 2, 4, 5, 3 * time.Second, 1000, 25 * time.Second, 16},
 		Hooks: map[string]Hook{"publish": {HTTP: &HTTP{Method: "PUT", URL: "/p/{serial}", Headers: map[string]Value{"Authorization": {Env: "H"}}, Body: `{"n": {serial}}`,
 			Status: []int{201, 204}}, Within: time.Second}, "restart": {Command: []string{"systemctl", "restart", "s"}, Within: DefaultWithin}},
-		Mapping: &Mapping{Format: "json", Order: "none", Type: "/t", Sequence: "/s", ID: "id", Serial: "/n", Resume: Resume{Header: "Last-Event-ID", Vouched: "always", Expired: "status:410"}}}
+		Mapping: &Mapping{Format: "json", Order: "none", Type: "/t", Sequence: "/s", ID: "id", Serial: "/n", Resume: Resume{Header: "Last-Event-ID", Vouched: "always", Expired: []string{"status:410"}}}}
 	if d := cmp.Diff(want, s); d != "" {
 		t.Error(d)
 	}

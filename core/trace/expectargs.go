@@ -67,8 +67,11 @@ var expectations = map[Expectation]rule{
 		atLeast: []string{"status", "body", "member", "header", "with", "without"}},
 	ExpectHeard: {must: map[string]form{"n": number, "what": words}, may: map[string]form{"count": number, "min": number, "max": number, "member": words, "value": words},
 		atLeast: []string{"count", "min", "max", "member"}},
-	ExpectBegan:  {must: map[string]form{"n": number, "with": words}},
-	ExpectStream: {must: map[string]form{"n": number, "is": words}},
+	ExpectBegan:   {must: map[string]form{"n": number, "with": words}},
+	ExpectChanges: {must: map[string]form{"n": number, "first": number, "last": number}},
+	ExpectHonest:  {must: map[string]form{"n": number, "last": number}},
+	ExpectIDs:     {},
+	ExpectStream:  {must: map[string]form{"n": number, "is": words}},
 	ExpectElapsed: {must: map[string]form{"from": moment, "to": moment}, may: map[string]form{"min": number, "max": number},
 		atLeast: []string{"min", "max"}},
 }

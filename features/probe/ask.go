@@ -15,17 +15,19 @@ import (
 
 // question is one request.
 type question struct {
-	who    string // whose credential; empty: none
-	class  int    // of it: 1, 3
-	auth   string // the Authorization header in full, where it is not of that form
-	method string
-	path   string
-	host   string // empty: the server's
-	header http.Header
-	body   []byte
-	odd    string // for the record
-	since  *int64 // the mark of a poll
-	stream bool   // an answer of 200 is a stream
+	who     string // whose credential; empty: none
+	class   int    // of it: 1, 3
+	auth    string // the Authorization header in full, where it is not of that form
+	method  string
+	path    string
+	host    string // empty: the server's
+	header  http.Header
+	body    []byte
+	odd     string // for the record
+	since   *int64 // the mark of a poll
+	after   *int64 // the change that a client of a feed has heard last; 0: none, or an id of nobody's
+	resumed string // the id that it comes back with
+	stream  bool   // an answer of 200 is a stream
 }
 
 // answers are the headers that are written down.
@@ -50,6 +52,9 @@ func (p *Probe) enter(q *question) (int, error) {
 	}
 	if q.odd != "" {
 		r.Args["odd"] = q.odd
+	}
+	if q.after != nil {
+		r.Args["after"], r.ID = strconv.FormatInt(*q.after, 10), q.resumed
 	}
 	if q.since != nil {
 		r.Args["since"] = strconv.FormatInt(*q.since, 10)

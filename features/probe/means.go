@@ -20,6 +20,9 @@ var means = map[string]string{
 	"restart":        "hooks.restart",
 	"shutdown":       "hooks.shutdown, and hooks.restart to come back from it",
 	"lose":           "hooks.lose",
+	"serial":         "mapping.serial: where the number of the publish hook stands in a payload",
+	"replay":         "mapping.resume.header or mapping.resume.query",
+	"expiry":         "mapping.resume.expired, and hooks.trim or limits.history",
 	"arm":            "hooks.arm and hooks.disarm",
 }
 

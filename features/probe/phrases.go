@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,16 +27,20 @@ type phrase struct {
 
 // Bind registers every phrase for one scenario that p plays.
 func Bind(sc *godog.ScenarioContext, p *Probe) {
-	for _, ph := range append(p.when(), p.then()...) {
+	for _, ph := range p.phrases() {
 		sc.Step("^"+ph.text+"$", ph.do)
 	}
+}
+
+func (p *Probe) phrases() []phrase {
+	return slices.Concat(p.when(), p.feedWhen(), p.then(), p.feedThen())
 }
 
 // Phrases lists the vocabulary as patterns.
 func Phrases() []string {
 	var out []string
 	p := &Probe{}
-	for _, ph := range append(p.when(), p.then()...) {
+	for _, ph := range p.phrases() {
 		out = append(out, ph.text)
 	}
 	return out

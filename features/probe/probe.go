@@ -25,12 +25,13 @@ const (
 
 // Probe plays one scenario. Its verbs are called one after the other; streams are read beside them.
 type Probe struct {
-	begin  func(context.Context) (*Target, error)
-	target *Target
-	client *http.Client
-	dialer net.Dialer
-	began  time.Time
-	serial int // of wakes
+	begin           func(context.Context) (*Target, error)
+	target          *Target
+	client          *http.Client
+	dialer          net.Dialer
+	began           time.Time
+	serial          int // of wakes
+	base, published int // of the changes of a feed: the server's count when the scenario began, and how many came since
 	// patience is Patience; a test of what never comes has less.
 	patience time.Duration
 
@@ -71,9 +72,13 @@ func (p *Probe) Begin(ctx context.Context) error {
 			p.client.Transport.(*http.Transport).TLSClientConfig = from.TLSClientConfig
 		}
 	}
+	p.base = t.serial
 	p.learn()
 	r := trace.New(trace.Stage, trace.StageSetup)
 	r.Args = map[string]string{"examined": t.Wire}
+	if t.Feed != nil {
+		r.Args["expired"] = strings.Join(t.Feed.Expired, " ")
+	}
 	for name, secret := range t.Canaries {
 		r.Args[name] = secret
 	}
@@ -125,7 +130,7 @@ func (p *Probe) look(n int, what string) (times int, over bool, changed <-chan s
 		switch {
 		case r.Kind == trace.ExaminerHeard && r.Type == what:
 			times++
-		case r.Kind == trace.ExaminerEnded:
+		case r.Kind == trace.ExaminerEnded, r.Kind == trace.ExaminerAnswered && r.Status != "200":
 			over = true
 		}
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,10 @@ func (p *Probe) heard(n int, b *sse.Block) {
 	r.Epoch = uint32(n)
 	switch b.Kind {
 	case sse.EventBlock:
-		r.Type, r.Detail = string(b.Event), string(b.Data)
+		r.Type, r.Detail = cmp.Or(string(b.Event), "message"), string(b.Data)
+		if k, ok := p.change(b.Data); ok {
+			r.Args = map[string]string{"change": strconv.FormatInt(k, 10)}
+		}
 		if b.OwnID {
 			r.ID = string(b.ID)
 		}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -11,13 +12,14 @@ import (
 
 	"github.com/conform-dev/conform/core/subject"
 	"github.com/conform-dev/conform/core/subject/start"
+	"github.com/conform-dev/conform/simulator/fleet"
 )
 
 // persons are the people of a subject file by their names in scenarios.
 var persons = map[string]string{"viewer": Viewer, "another-viewer": Other, "stranger": Stranger, "holder": Holder}
 
 // hookVerbs are the hooks of a subject file by their names in scenarios.
-var hookVerbs = map[Verb]string{Publish: "publish", Restart: "restart", ShutDown: "shutdown", Lose: "lose", Arm: "arm", Disarm: "disarm"}
+var hookVerbs = map[Verb]string{Publish: "publish", Trim: "trim", Restart: "restart", ShutDown: "shutdown", Lose: "lose", Arm: "arm", Disarm: "disarm"}
 
 // Of makes a target of a server that runs, as its file says. It lives as long as running; Close of the target ends nothing.
 func Of(s *subject.Subject, running *start.Running) (*Target, error) {
@@ -30,6 +32,15 @@ func Of(s *subject.Subject, running *start.Running) (*Target, error) {
 		Limits: Limits{Attempts: s.Limits.Attempts, AttemptWindow: s.Limits.AttemptWindow, ViewerStreams: s.Limits.ViewerStreams, Streams: s.Limits.Streams,
 			WakeRequests: s.Limits.WakeRequests, WakeWindow: s.Limits.WakeWindow, WakeBody: s.Limits.WakeBody, Heartbeat: s.Limits.Heartbeat},
 		Can: Able(s)}
+	t.Limits.History = s.Limits.History
+	_, t.Trims = s.Hooks["trim"]
+	if s.Wire != fleet.Wire {
+		t.Events = s.Endpoint("stream")
+		t.serial = int(time.Now().UnixMilli()) * 1000 // what an earlier run left in a history is told from this one's
+		if m := s.Mapping; m != nil {
+			t.Feed = &Feed{Serial: m.Serial, Header: m.Resume.Header, Query: m.Resume.Query, Expired: m.Resume.Expired}
+		}
+	}
 	down := false
 	t.Close = func() error { // a server that was shut down comes back for the next scenario
 		if !down {
@@ -52,14 +63,16 @@ func Of(s *subject.Subject, running *start.Running) (*Target, error) {
 		return secrets
 	}
 	t.Do = func(ctx context.Context, verb Verb, whom string, n int) error {
-		values := map[string]string{"login": t.People[whom].Login, "n": strconv.Itoa(n)}
+		values := map[string]string{"login": t.People[whom].Login, "keep": strconv.Itoa(n)}
 		down = verb == ShutDown || down && verb != Restart
 		times := 1
 		if verb == Publish {
 			times = n
 		}
 		for range times {
-			t.serial++
+			if verb == Publish {
+				t.serial++
+			}
 			values["serial"] = strconv.Itoa(t.serial)
 			if err := running.Do(ctx, hookVerbs[verb], values); err != nil {
 				return err
@@ -88,7 +101,7 @@ func person(s *subject.Subject, p subject.Person) Person {
 
 // Able are the capabilities that a subject file gives the means for: what rows may require.
 func Able(s *subject.Subject) []string {
-	viewer, l := s.People["viewer"], s.Limits
+	viewer, l, m := s.People["viewer"], s.Limits, cmp.Or(s.Mapping, &subject.Mapping{})
 	has := func(name string) bool { _, ok := s.People[name]; return ok }
 	hook := func(name string) bool { _, ok := s.Hooks[name]; return ok }
 	room := len(s.Visitors) * l.ViewerStreams
@@ -107,6 +120,8 @@ func Able(s *subject.Subject) []string {
 		{"tool", s.Endpoint("tool") != "" && viewer.Plane != nil && viewer.Subscription != ""},
 		{"publish", hook("publish")}, {"restart", hook("restart")}, {"shutdown", hook("shutdown") && hook("restart")}, {"lose", hook("lose")},
 		{"arm", hook("arm") && hook("disarm")},
+		{"serial", m.Serial != ""}, {"replay", m.Resume.Header != "" || m.Resume.Query != ""},
+		{"expiry", (hook("trim") || l.History > 0) && len(m.Resume.Expired) > 0},
 	} {
 		if c.there {
 			out = append(out, c.word)

@@ -37,6 +37,7 @@ type Limits struct {
 	WakeWindow    time.Duration
 	WakeBody      int // bytes
 	Heartbeat     time.Duration
+	History       int // changes that can be resumed from
 }
 
 // Target is a server to examine. It belongs to one scenario, or, where the server is somebody's own, to one after the other.
@@ -44,12 +45,14 @@ type Target struct {
 	Wire     string
 	Client   *http.Client // how a server of somebody's own is reached; nil: plainly
 	Base     string       // origin of its URLs, without a path
-	Events   string       // path of the wake stream
+	Events   string       // path of the stream
 	Wake     string       // path of the signed intake
 	Poll     string       // path of the poll over HTTP; empty: none
 	Tool     string       // path of the plane's tool; empty: none
 	People   map[string]Person
 	Limits   Limits
+	Feed     *Feed    // of a server that is no fleet-wake one
+	Trims    bool     // it has the hook Trim
 	Can      []string // what can be examined: the words that rows require
 	Secrets  func() []string
 	Do       func(ctx context.Context, verb Verb, whom string, n int) error // the server's hooks
@@ -65,7 +68,8 @@ type Verb string
 
 // The verbs.
 const (
-	Publish  Verb = "publish"  // n messages for whom
+	Publish  Verb = "publish"  // n messages for whom, n changes of a feed
+	Trim     Verb = "trim"     // all but the last n changes
 	Restart  Verb = "restart"  // the process, its streams and its windows
 	ShutDown Verb = "shutdown" // has begun: no stream is taken any more
 	Lose     Verb = "lose"     // the next accepted wake inside the server
@@ -102,4 +106,5 @@ var Capabilities = []string{
 	"other-signing",  // another viewer's signing key
 	"poll", "tool",   // where to poll
 	"publish", "restart", "shutdown", "lose", "arm", // hooks
+	"serial", "replay", "expiry", // of a feed: changes can be told from each other, resumed, and forgotten
 }

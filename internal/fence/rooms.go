@@ -57,7 +57,7 @@ var Rooms = []Room{
 		}},
 	{Path: "core/subject"},
 	{Path: "core/subject/start", May: []string{"core/subject"}},
-	{Path: "features/probe", May: []string{"core/subject", "core/subject/start", "core/trace", "plugins/sse", "simulator", "simulator/fleet", "simulator/fleetserve", "simulator/world"},
+	{Path: "features/probe", May: []string{"core/subject", "core/subject/start", "core/trace", "plugins/sse", "simulator", "simulator/serve", "simulator/fleet", "simulator/fleetserve", "simulator/world"},
 		Never: map[string]string{"core/judge": "an examiner asks and writes down; only the judge decides (law 3)"}},
 	{Path: "cmd", May: []string{"*"}},
 	{Path: "internal", May: []string{"core/ledger"}},
