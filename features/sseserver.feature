@@ -7,7 +7,7 @@ Feature: A stream of events can be come back to, and says when it cannot
   Scenario: The stream is one
     When a client opens the feed
     Then answer 1 has status 200
-    And answer 1 has the header Content-Type with "text/event-stream"
+    And answer 1 has the media type text/event-stream
 
   @SSE-102
   Scenario: What is published reaches who listens

@@ -84,7 +84,7 @@ func checkSubject(w io.Writer, path string) error {
 		held++
 	}
 	fmt.Fprintf(w, "held to %d rows\n", held)
-	for _, what := range append([]string{"claims"}, probe.Capabilities...) {
+	for _, what := range slices.Concat([]string{"claims"}, probe.Capabilities, probe.FeedCapabilities[1:]) {
 		if ids := missing[what]; len(ids) > 0 {
 			fmt.Fprintf(w, "  not to %s: %s\n", strings.Join(ids, ", "), probe.Means(what))
 		}

@@ -54,6 +54,11 @@ func answer(p prefix, args map[string]string) seen {
 		}
 		hold(found == args["value"], "header "+name+" "+args["value"], "header "+name+" "+found)
 	}
+	if media, ok := args["media"]; ok {
+		whole := r.Args["header-content-type"]
+		essence, _, _ := strings.Cut(whole, ";")
+		hold(strings.EqualFold(strings.TrimSpace(essence), media), "media type "+media, "Content-Type "+strconv.Quote(whole))
+	}
 	if text, ok := args["with"]; ok {
 		hold(strings.Contains(r.Detail, text), "a body with "+strconv.Quote(text), "body "+strconv.Quote(r.Detail))
 	}

@@ -62,6 +62,8 @@ func TestServerExpectations(t *testing.T) {
 		{trace.ExpectAnswer, "n=1;header=Content-Type;value=application", "header Content-Type application/json"},
 		{trace.ExpectAnswer, "n=1;header=Retry-After;value=absent", ""},
 		{trace.ExpectAnswer, "n=1;header=Content-Type;value=absent", "header Content-Type application/json"},
+		{trace.ExpectAnswer, "n=1;media=application/json", ""},
+		{trace.ExpectAnswer, "n=1;media=text/event-stream", `Content-Type "application/json"`},
 		{trace.ExpectAnswer, "n=1;with=null", ""},
 		{trace.ExpectAnswer, "n=1;with=nil", "body"},
 		{trace.ExpectAnswer, "n=1;without=nil", ""},

@@ -31,7 +31,7 @@ const (
 	ExpectPolls          Expectation = "polls"            // count, or min, max: catch-up polls that the server answered so far
 	ExpectPoll           Expectation = "poll"             // n; since, id optional: the n-th poll that the server saw
 	ExpectBearers        Expectation = "bearers"          // n; class, count: credentials that the n-th request to the server brought
-	ExpectAnswer         Expectation = "answer"           // n; any of status, body (in full), member with value, header with value, with and without (a text in the body): the answer to the examiner's n-th request; a value is JSON text, of a header its text, or absent, a number, a text
+	ExpectAnswer         Expectation = "answer"           // n; any of status, body (in full), member with value, header with value, media (type without parameters), with and without (a text in the body): the answer to the examiner's n-th request; a value is JSON text, of a header its text, or absent, a number, a text
 	ExpectHeard          Expectation = "heard"            // n; what (a type); any of count, min, max, member with value (of the last one): what the n-th request's stream carried
 	ExpectBegan          Expectation = "began"            // n; with (`type data`, `type`, ... in order): how the n-th request's stream began
 	ExpectChanges        Expectation = "changes"          // n; first, last: the n-th request's stream carried these changes of a feed, each once and in order, and no other one

@@ -121,6 +121,9 @@ func (p *Probe) closing(err error) string {
 
 // dress gives a request its headers.
 func (p *Probe) dress(r *http.Request, q *question) error {
+	if q.stream {
+		r.Header.Set("Accept", "text/event-stream") // as an EventSource does (WHATWG HTML 9.2.2)
+	}
 	for name, values := range q.header {
 		r.Header[http.CanonicalHeaderKey(name)] = values
 	}

@@ -13,8 +13,11 @@ import (
 	"github.com/conform-dev/conform/core/trace"
 )
 
-// MaxPhrases bounds the vocabulary of server scenarios.
-const MaxPhrases = 40
+// Bounds of the vocabularies of server scenarios: that of requests and wakes, and that of a feed.
+const (
+	MaxPhrases     = 40
+	MaxFeedPhrases = 16
+)
 
 // whom is how a phrase names a person.
 const whom = `(the viewer|another viewer|a stranger|a mere holder|an unknown face|visitor \d)`
@@ -114,9 +117,11 @@ func (p *Probe) when() []phrase {
 			if err != nil {
 				return err
 			}
-			if how == "again" {
+			switch {
+			case s == nil:
+			case how == "again":
 				s.resume()
-			} else {
+			default:
 				s.pause()
 			}
 			return nil

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +20,18 @@ import (
 
 // TestPhrases: the vocabulary is small, each phrase is written in a shipped scenario, and no step fits two.
 func TestPhrases(t *testing.T) {
-	text, err := os.ReadFile("../fleetserver.feature")
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, name := range []string{"fleetserver", "sseserver"} {
+		one, err := os.ReadFile("../" + name + ".feature")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, one...)
 	}
 	phrases := Phrases()
-	if len(phrases) > MaxPhrases {
-		t.Errorf("%d phrases, at most %d", len(phrases), MaxPhrases)
+	p := &Probe{}
+	if asks, feed := len(p.when())+len(p.then()), len(p.feedWhen())+len(p.feedThen()); asks > MaxPhrases || feed > MaxFeedPhrases {
+		t.Errorf("%d and %d phrases, at most %d and %d", asks, feed, MaxPhrases, MaxFeedPhrases)
 	}
 	used := map[string]bool{}
 	for _, line := range strings.Split(string(text), "\n") {
@@ -217,7 +223,7 @@ func TestBudget(t *testing.T) {
 
 // TestAble: each capability follows from what the file names, and every one that can be missing says what it needs.
 func TestAble(t *testing.T) {
-	for _, c := range Capabilities {
+	for _, c := range slices.Concat(Capabilities, FeedCapabilities) {
 		if means[c] == "" {
 			t.Errorf("nothing says what %s needs", c)
 		}
@@ -280,5 +286,18 @@ func TestOf(t *testing.T) {
 	os.Unsetenv("CONFORM_TEST_BEARER")
 	if _, err := target.People[Viewer].Admission(); err == nil || !strings.Contains(err.Error(), "s.yaml: the variable CONFORM_TEST_BEARER is not set") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSerial: a change is told by the number at its pointer, and by nothing else.
+func TestSerial(t *testing.T) {
+	for text, want := range map[string]int64{`{"a":{"b~/c":7}}`: 7, `{"a":{"b~/c":"8"}}`: 8, `{"a":{"b~/c":[]}}`: -1, `{"a":7}`: -1, `7`: -1, ``: -1, `{"a":{"b~/c":1e3}}`: -1} {
+		n, ok := serialOf("/a/b~0~1c", []byte(text))
+		if ok != (want >= 0) || ok && n != want {
+			t.Errorf("%s: %d %v", text, n, ok)
+		}
+	}
+	if n, ok := serialOf("", []byte("9")); !ok || n != 9 {
+		t.Errorf("the document itself: %d %v", n, ok)
 	}
 }

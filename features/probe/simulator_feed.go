@@ -11,7 +11,8 @@ import (
 // scaledHistory is how many changes the simulated feed keeps: few, so that some are forgotten soon.
 const scaledHistory = 8
 
-// FeedCapabilities are what can be examined at the simulated feed.
+// FeedCapabilities are the words that rows of a feed's server may require: changes can be made, told from each other, resumed, and are
+// forgotten.
 var FeedCapabilities = []string{"publish", "serial", "replay", "expiry"}
 
 // SimulatorFeed starts conform's own Server-Sent Events server as a target: a fresh one, with a short history.

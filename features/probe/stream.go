@@ -138,13 +138,12 @@ func (s *stream) resume() {
 	}
 }
 
-// open is the stream of request n.
+// open is the stream of request n, nil if that was refused. An error says that there was no such request.
 func (p *Probe) open(n int) (*stream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.streams[n]
-	if s == nil {
-		return nil, fmt.Errorf("request %d opened no stream", n)
+	if n < 1 || n > p.asked {
+		return nil, fmt.Errorf("there is no request %d", n)
 	}
-	return s, nil
+	return p.streams[n], nil
 }

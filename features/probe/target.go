@@ -106,5 +106,4 @@ var Capabilities = []string{
 	"other-signing",  // another viewer's signing key
 	"poll", "tool",   // where to poll
 	"publish", "restart", "shutdown", "lose", "arm", // hooks
-	"serial", "replay", "expiry", // of a feed: changes can be told from each other, resumed, and forgotten
 }

@@ -33,6 +33,9 @@ func (p *Probe) then() []phrase {
 		{lastOne + ` has the header ([A-Za-z-]+) with "(.+)"`, func(n, name, value string) error {
 			return p.expect(trace.ExpectAnswer, "n", p.number(n), "header", name, "value", value)
 		}},
+		{lastOne + ` has the media type (\S+)`, func(n, media string) error {
+			return p.expect(trace.ExpectAnswer, "n", p.number(n), "media", media)
+		}},
 		{lastOne + ` has no header ([A-Za-z-]+)`, func(n, name string) error {
 			return p.expect(trace.ExpectAnswer, "n", p.number(n), "header", name, "value", "absent")
 		}},
