@@ -33,6 +33,8 @@ type runFlags struct {
 	transports []string
 	plugins    []string
 	subjects   []string
+	baseline   string
+	newBase    string
 	features   string
 	tags       string
 	rows       []string
@@ -57,7 +59,7 @@ The report folder gets envelope.json, junit.xml, summary.md and one trace per sc
 and seen, the trace around it and the command that repeats just that case are printed.`,
 		Example: `  conform run
   conform run --plugin mine=./my-plugin
-  conform run --subject my-server.yaml
+  conform run --subject my-server.yaml --baseline known.yaml
   conform run --row GATE-001 --seed 42
   conform run --tags '@sse and not @SESS-004'`,
 		Args: cobra.NoArgs,
@@ -66,6 +68,8 @@ and seen, the trace around it and the command that repeats just that case are pr
 	c.Flags().StringSliceVar(&f.transports, "transport", nil, "bundled transports, separated by commas (default all: "+strings.Join(bundledNames(), ",")+")")
 	c.Flags().StringArrayVar(&f.plugins, "plugin", nil, "NAME=PATH of a transport plugin; may be repeated; then bundled ones run only if --transport names them")
 	c.Flags().StringArrayVar(&f.subjects, "subject", nil, "`FILE` that describes a server to certify, or simulator for conform's own; may be repeated; then transports run only if they are named")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known deviations: what it knows fails no run, and an entry that does not hold any more does")
+	c.Flags().StringVar(&f.newBase, "baseline-new", "", "write the failures of this run to a new `FILE`, to be filled in")
 	c.Flags().StringVar(&f.features, "features", "", "`DIR` of your own feature files, run instead of the shipped ones; conform list --steps has the vocabulary")
 	c.Flags().StringVar(&f.tags, "tags", "", "only scenarios that this expression selects: @tags, and, or, not, parentheses")
 	c.Flags().StringSliceVar(&f.rows, "row", nil, "only these ledger rows")
@@ -86,6 +90,10 @@ func run(c *cobra.Command, f runFlags) error {
 	}
 	if err := report.Check(f.out); err != nil {
 		return usage("--out: %v", err)
+	}
+	base, err := f.known()
+	if err != nil {
+		return err
 	}
 	end, err := f.servers(c.Context(), &opt)
 	defer end()
@@ -109,6 +117,9 @@ func run(c *cobra.Command, f runFlags) error {
 	case err != nil:
 		return status{exitHarness, err}
 	}
+	if base != nil {
+		base.Know(&result, time.Now(), !f.partly() && !result.Partial)
+	}
 	// The report first: whoever reads the output may be gone.
 	written := report.Write(f.out, result, nil)
 	if err := f.print(stdout, result); err != nil && !errors.Is(err, syscall.EPIPE) {
@@ -116,6 +127,9 @@ func run(c *cobra.Command, f runFlags) error {
 	}
 	if written != nil {
 		return status{exitHarness, fmt.Errorf("the report could not be written: %w", written)}
+	}
+	if err := f.starter(&result); err != nil {
+		return status{exitHarness, err}
 	}
 	if !f.asJSON {
 		fmt.Fprintf(stdout, "report: %s\n", filepath.Join(f.out, "summary.md"))
@@ -236,6 +250,7 @@ func (f runFlags) command() string {
 	for _, s := range f.subjects {
 		add("--subject", s)
 	}
+	add("--baseline", f.baseline)
 	add("--features", f.features)
 	add("--tags", f.tags)
 	add("--row", strings.Join(f.rows, ","))

@@ -50,8 +50,11 @@ func Summary(w io.Writer, run Run, red *Redactor) error {
 	b.WriteByte('\n')
 	for _, o := range run.Rows() {
 		if bad(o.Verdict) {
-			fmt.Fprintf(&b, "%-14s%s on %s: %s\n", o.Verdict, o.Row, o.Subject, oneLine(run.why(o)))
+			fmt.Fprintf(&b, "%-14s%s on %s: %s%s\n", o.Verdict, o.Row, o.Subject, oneLine(run.known(o)), oneLine(run.why(o)))
 		}
+	}
+	for _, s := range run.Stale {
+		fmt.Fprintf(&b, "%-14s%s\n", "stale", oneLine(s))
 	}
 	b.WriteString(run.closing())
 	_, err := io.WriteString(w, red.Text(b.String()))
@@ -63,6 +66,16 @@ func count(n int) string {
 		return "-"
 	}
 	return fmt.Sprint(n)
+}
+
+// known is who deals with a row's failures; empty if no baseline knows them.
+func (r *Run) known(o RowOutcome) string {
+	for i := range r.Results {
+		if res := &r.Results[i]; o.Known && res.Row.ID == o.Row && res.Subject == o.Subject && res.Known != nil {
+			return fmt.Sprintf("(known: %s, %s, until %s) ", res.Known.Issue, res.Known.Owner, res.Known.Expires)
+		}
+	}
+	return ""
 }
 
 // why is the reason and the command of the first result that has a row's verdict.
@@ -84,10 +97,13 @@ func (r *Run) why(o RowOutcome) string {
 func (r *Run) closing() string {
 	var b strings.Builder
 	rows := r.Rows()
-	passed := 0
+	passed, known := 0, 0
 	for _, o := range rows {
-		if o.Verdict == judge.Passed {
+		switch {
+		case o.Verdict == judge.Passed:
 			passed++
+		case o.Known:
+			known++
 		}
 	}
 	var names []string
@@ -99,6 +115,9 @@ func (r *Run) closing() string {
 		lanes = append(lanes, string(l))
 	}
 	fmt.Fprintf(&b, "%d of %d rows passed (%d results), %s, %s, seed %d, %s\n", passed, len(rows), len(r.Results), list(names, "subject"), list(lanes, "lane"), r.Seed, r.Duration.Round(time.Millisecond))
+	if known > 0 {
+		fmt.Fprintf(&b, "%d rows failed as the baseline knows; they are failures all the same\n", known)
+	}
 	if len(r.Unproven) > 0 {
 		unproven := slices.Clone(r.Unproven)
 		slices.Sort(unproven)

@@ -43,6 +43,7 @@ type envelope struct {
 	Rows       []envelopeRow    `json:"rows"`
 	Results    []envelopeResult `json:"results"`
 	Unproven   []string         `json:"unproven"`
+	Stale      []string         `json:"stale,omitempty"`
 }
 
 type envelopeRow struct {
@@ -51,34 +52,44 @@ type envelopeRow struct {
 	Subject string       `json:"subject"`
 	Outcome string       `json:"outcome"`
 	Results int          `json:"results"`
+	Known   bool         `json:"known,omitempty"`
+}
+
+// envelopeKnown is the entry of a baseline that knows of a failure.
+type envelopeKnown struct {
+	Issue   string `json:"issue"`
+	Owner   string `json:"owner"`
+	Expires string `json:"expires"`
 }
 
 type envelopeResult struct {
-	Row        string            `json:"row"`
-	Title      string            `json:"title"`
-	Level      ledger.Level      `json:"level"`
-	Surface    string            `json:"surface"`
-	Actor      string            `json:"actor"`
-	Profiles   []string          `json:"profiles"`
-	Authority  []string          `json:"authority"`
-	Scenario   string            `json:"scenario"`
-	File       string            `json:"file"`
-	Line       int               `json:"line"`
-	Subject    string            `json:"subject"`
-	Wire       string            `json:"wire"`
-	Lane       trace.Lane        `json:"lane"`
-	SelfCheck  bool              `json:"selfCheck"`
-	Outcome    string            `json:"outcome"`
-	Why        string            `json:"why,omitempty"`
-	Findings   []envelopeFinding `json:"findings,omitempty"`
-	More       int               `json:"moreFindings,omitempty"`
-	Excerpt    []string          `json:"excerpt,omitempty"`
-	Stderr     []string          `json:"stderr,omitempty"`
-	Seed       uint64            `json:"seed"`
-	DurationMs int64             `json:"durationMs"`
-	Trace      string            `json:"trace,omitempty"`
-	TraceHash  string            `json:"traceHash,omitempty"`
-	Repeat     string            `json:"repeat"`
+	Row         string            `json:"row"`
+	Title       string            `json:"title"`
+	Level       ledger.Level      `json:"level"`
+	Surface     string            `json:"surface"`
+	Actor       string            `json:"actor"`
+	Profiles    []string          `json:"profiles"`
+	Authority   []string          `json:"authority"`
+	Scenario    string            `json:"scenario"`
+	File        string            `json:"file"`
+	Line        int               `json:"line"`
+	Subject     string            `json:"subject"`
+	Wire        string            `json:"wire"`
+	Lane        trace.Lane        `json:"lane"`
+	SelfCheck   bool              `json:"selfCheck"`
+	Outcome     string            `json:"outcome"`
+	Why         string            `json:"why,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"`
+	Known       *envelopeKnown    `json:"known,omitempty"`
+	Findings    []envelopeFinding `json:"findings,omitempty"`
+	More        int               `json:"moreFindings,omitempty"`
+	Excerpt     []string          `json:"excerpt,omitempty"`
+	Stderr      []string          `json:"stderr,omitempty"`
+	Seed        uint64            `json:"seed"`
+	DurationMs  int64             `json:"durationMs"`
+	Trace       string            `json:"trace,omitempty"`
+	TraceHash   string            `json:"traceHash,omitempty"`
+	Repeat      string            `json:"repeat"`
 }
 
 type envelopeFinding struct {
@@ -96,10 +107,10 @@ func Envelope(run Run, red *Redactor) ([]byte, error) {
 	}
 	e := envelope{Format: Format, Version: run.Version, Started: run.Started.UTC().Format(time.RFC3339Nano), DurationMs: run.Duration.Milliseconds(),
 		Command: run.Command, Seed: run.Seed, Strict: run.Strict, Partial: run.Partial, ExitCode: ExitCode(run, run.Strict),
-		Subjects: append([]Subject{}, run.Subjects...), Lanes: append([]trace.Lane{}, run.Lanes...), Unproven: append([]string{}, run.Unproven...),
+		Subjects: append([]Subject{}, run.Subjects...), Lanes: append([]trace.Lane{}, run.Lanes...), Unproven: append([]string{}, run.Unproven...), Stale: run.Stale,
 		Rows: []envelopeRow{}, Results: []envelopeResult{}}
 	for _, o := range run.Rows() {
-		e.Rows = append(e.Rows, envelopeRow{o.Row, o.Level, o.Subject, string(o.Verdict), o.Results})
+		e.Rows = append(e.Rows, envelopeRow{o.Row, o.Level, o.Subject, string(o.Verdict), o.Results, o.Known})
 	}
 	hashes := map[string]string{}
 	for i := range run.Results {
@@ -128,6 +139,10 @@ func resultOf(r *Result, hashes map[string]string) (envelopeResult, error) {
 		Profiles: append([]string{}, r.Row.Profiles...), Authority: []string{}, Scenario: r.Scenario, File: r.File, Line: r.Line, Subject: r.Subject,
 		Wire: r.Wire, Lane: r.Lane, SelfCheck: r.SelfCheck, Outcome: string(r.Outcome.Verdict), Why: r.Outcome.Why, More: r.Outcome.More,
 		Excerpt: r.Outcome.Excerpt, Stderr: tail(r.Stderr, MaxStderr), Seed: r.Seed, DurationMs: r.Duration.Milliseconds(), Repeat: r.Repeat}
+	out.Fingerprint = r.Fingerprint()
+	if k := r.Known; k != nil {
+		out.Known = &envelopeKnown{k.Issue, k.Owner, k.Expires}
+	}
 	for _, a := range r.Row.Authority {
 		out.Authority = append(out.Authority, a.String())
 	}

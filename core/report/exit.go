@@ -17,7 +17,7 @@ const (
 
 // ExitCode is what a run comes to, the first that applies: ExitInterrupted for a partial run, whatever was seen so far,
 // since the rest is unknown; ExitUsage for one that selected nothing; ExitHarness if the harness broke in any scenario;
-// ExitFailed if a MUST row failed or was not exercised; ExitInconclusive if one was inconclusive; else ExitPassed. With
+// ExitFailed if a MUST row failed in a way that no baseline knows, or was not exercised, or an entry of the baseline is stale; ExitInconclusive if one was inconclusive; else ExitPassed. With
 // strict, SHOULD rows count like MUST rows; MAY rows never do. Mistakes on the command line never get here: they are
 // ExitUsage at once.
 func ExitCode(run Run, strict bool) int {
@@ -29,12 +29,15 @@ func ExitCode(run Run, strict bool) int {
 		return ExitUsage
 	}
 	code := ExitPassed
+	if len(run.Stale) > 0 {
+		code = ExitFailed
+	}
 	for _, r := range rows {
 		counts := r.Level == ledger.Must || strict && r.Level == ledger.Should
 		switch {
 		case r.Verdict == judge.Error:
 			return ExitHarness
-		case !counts:
+		case !counts, r.Known:
 		case r.Verdict == judge.Failed, r.Verdict == judge.NotExercised:
 			code = ExitFailed
 		case r.Verdict == judge.Inconclusive && code == ExitPassed:

@@ -36,6 +36,9 @@ func Failure(w io.Writer, r *Result, red *Redactor) error {
 	if len(r.Outcome.Findings) > 0 {
 		f := r.Outcome.Findings[0]
 		line("found by", string(f.Check))
+		if fp := r.Fingerprint(); fp != "" {
+			line("known as", fp)
+		}
 		line("expected", f.Expected)
 		line("seen", f.Seen)
 		if f.Record > 0 {

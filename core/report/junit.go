@@ -117,6 +117,9 @@ func caseOf(r *Result) (junitCase, error) {
 	c := junitCase{Name: r.Row.ID + " " + r.Scenario, Class: strings.TrimSuffix(r.File, ".feature"), File: r.File, Line: r.Line, Time: secs(r.Duration),
 		Properties: []junitProp{{"row", r.Row.ID}, {"level", string(r.Row.Level)}, {"outcome", string(r.Outcome.Verdict)}, {"lane", string(r.Lane)},
 			{"wire", r.Wire}, {"seed", fmt.Sprint(r.Seed)}, {"authority", authorities(r.Row)}, {"repeat", r.Repeat}}}
+	if k := r.Known; k != nil {
+		c.Properties = append(c.Properties, junitProp{"known", k.Issue})
+	}
 	if len(r.Records) > 0 {
 		c.Properties = append(c.Properties, junitProp{"trace", traceName(r)})
 	}

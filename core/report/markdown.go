@@ -43,13 +43,24 @@ func Markdown(run Run, red *Redactor) ([]byte, error) {
 	}
 	b.WriteString("## Rows\n\n| row | level | subject | outcome | results |\n|---|---|---|---|---:|\n")
 	for _, o := range run.Rows() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", o.Row, o.Level, cell(o.Subject), o.Verdict, o.Results)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", o.Row, o.Level, cell(o.Subject), cell(string(o.Verdict)+known(o.Known)), o.Results)
+	}
+	for _, s := range run.Stale {
+		fmt.Fprintf(&b, "\nstale: %s\n", cell(s))
 	}
 	if err := run.markdownFailures(&b); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(&b, "\n%s", cell2(run.closing()))
 	return []byte(red.Text(b.String())), nil
+}
+
+// known is what a table says behind a failure that a baseline knows.
+func known(is bool) string {
+	if is {
+		return " (known)"
+	}
+	return ""
 }
 
 // MaxShownFailures bounds the failures written out: a page is for reading, the envelope has all.

@@ -15,6 +15,7 @@ type RowOutcome struct {
 	Subject string
 	Verdict judge.Verdict
 	Results int
+	Known   bool // each of its failures is known by a baseline
 }
 
 // weight orders verdicts for summing up: what speaks against a row outweighs what speaks for it, and one that was passed
@@ -28,7 +29,7 @@ var weight = map[judge.Verdict]int{
 // not-exercised (D-61).
 func (r *Run) Rows() []RowOutcome {
 	var out []RowOutcome
-	at := map[[2]string]int{}
+	at, unknown := map[[2]string]int{}, map[int]bool{}
 	for i := range r.Results {
 		res := &r.Results[i]
 		key := [2]string{res.Row.ID, res.Subject}
@@ -38,10 +39,15 @@ func (r *Run) Rows() []RowOutcome {
 			at[key] = k
 			out = append(out, RowOutcome{Row: res.Row.ID, Level: res.Row.Level, Subject: res.Subject, Verdict: res.Outcome.Verdict})
 		}
-		out[k].Results++
+		if out[k].Results++; res.Outcome.Verdict == judge.Failed {
+			unknown[k] = unknown[k] || res.Known == nil
+		}
 		if weight[res.Outcome.Verdict] > weight[out[k].Verdict] {
 			out[k].Verdict = res.Outcome.Verdict
 		}
+	}
+	for k := range out {
+		out[k].Known = out[k].Verdict == judge.Failed && !unknown[k]
 	}
 	for _, c := range r.Claimed {
 		if _, ok := at[[2]string{c.Row, c.Subject}]; !ok {

@@ -29,6 +29,7 @@ type Run struct {
 	Claimed  []Claim
 	Results  []Result
 	Unproven []string // row ids that no known defect breaks, of the rows in this run
+	Stale    []string // entries of a baseline that do not hold any more, a line each: they fail the run
 }
 
 // Subject is a transport under test.
@@ -63,6 +64,8 @@ type Result struct {
 	Repeat    string // command that repeats just this case
 	// Records are the scenario's trace. Results of one scenario, subject and lane share one.
 	Records []trace.Record
+	// Known is the entry of a baseline that knows of this failure; nil for none. The failure stays one, and does not fail the run.
+	Known *Deviation
 	// Stderr are the last lines of a crashed plugin, if there are any.
 	Stderr []string
 }

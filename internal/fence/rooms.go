@@ -122,6 +122,7 @@ var ThirdParty = []struct{ Room, Import, Why string }{
 	{"core/host", "golang.org/x/sys", "process groups, and the death signal of a parent"},
 	{"core/ledger", "go.yaml.in/yaml/v3", "rows are YAML"},
 	{"core/subject", "go.yaml.in/yaml/v3", "a subject file is YAML"},
+	{"core/report", "go.yaml.in/yaml/v3", "a baseline is YAML"},
 	{"core/report", "github.com/santhosh-tekuri/jsonschema/v6", "an envelope is checked against its shipped schema"},
 	{"features", "github.com/cucumber/godog", "runs the feature files"},
 	{"features/probe", "github.com/modelcontextprotocol/go-sdk/mcp", "the plane's tool, asked as a plain client does"},
