@@ -1,3 +1,5 @@
+//go:build unix
+
 package etcd
 
 import (
@@ -274,5 +276,45 @@ func TestOneRequest(t *testing.T) {
 	}
 	if a := s.Load(t.Context(), storetest.Scope()); a.Checkpoint.Resume.Seq != saves+1 || asked != saves+1 {
 		t.Errorf("%d requests for %d saves and a load, which found %d", asked, saves, a.Checkpoint.Resume.Seq)
+	}
+}
+
+// TestListMeetsChange: a list of several pages is one state, whatever is written between two of them; and when that state is
+// compacted away meanwhile, it is the next one.
+func TestListMeetsChange(t *testing.T) {
+	var w atomic.Pointer[wire]
+	c := through(t, &w)
+	for _, compact := range []bool{false, true} {
+		opt := fresh()
+		s, other := over(t, c, store.Config{}, opt), over(t, cluster(t).client(t), store.Config{}, opt)
+		const records = page + 3
+		for i := range records {
+			mustWrite(t, s.under, fmt.Sprintf("%03d", i), "old", records+1)
+		}
+		asked := 0
+		var meddling wire = func(ctx context.Context, _ string, do func(context.Context) error) error {
+			if asked++; asked == 2 {
+				mustWrite(t, other.under, fmt.Sprintf("%03d", records-1), "new", records+1)
+				mustWrite(t, other.under, "more", "more", records+1)
+				if got, err := other.under.client.Get(ctx, "x"); err != nil {
+					t.Error(err)
+				} else if compact {
+					if _, err := other.under.client.Compact(ctx, got.Header.Revision); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return do(ctx)
+		}
+		w.Store(&meddling)
+		got := mustList(t, s.under)
+		w.Store(nil)
+		want := "[" + strings.Repeat("old ", records-1) + "old]"
+		if compact {
+			want = "[" + strings.Repeat("old ", records-1) + "new more]"
+		}
+		if got != want || asked != map[bool]int{false: 2, true: 4}[compact] {
+			t.Errorf("compacted %v: %d requests, %s", compact, asked, got)
+		}
 	}
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package etcd
 
 // Endpoints are those of the tests' cluster, for the example.
