@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -25,8 +26,11 @@ import (
 	"github.com/conform-dev/conform/core/store/storetest"
 )
 
-// wire decides what becomes of a request: it calls do, or not, and answers.
-type wire func(ctx context.Context, method string, do func(ctx context.Context) error) error
+// wire decides what becomes of a request: it calls do, or not, and answers. What is the method, or change.
+type wire func(ctx context.Context, what string, do func(ctx context.Context) error) error
+
+// change is a transaction that depends on what it finds: all others only read.
+const change = "change"
 
 // through is a client whose requests go through w once it is set.
 func through(t *testing.T, w *atomic.Pointer[wire]) *clientv3.Client {
@@ -35,7 +39,11 @@ func through(t *testing.T, w *atomic.Pointer[wire]) *clientv3.Client {
 	m.client(t) // it answers
 	c, err := clientv3.New(clientv3.Config{Endpoints: m.endpoints(), Logger: zap.NewNop(), DialOptions: []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			do := func(ctx context.Context) error { return invoke(ctx, method, req, reply, cc, opts...) }
+			full := method
+			do := func(ctx context.Context) error { return invoke(ctx, full, req, reply, cc, opts...) }
+			if txn, ok := req.(*pb.TxnRequest); ok && len(txn.Compare) > 0 {
+				method = change
+			}
 			if w := w.Load(); w != nil {
 				return (*w)(ctx, method, do)
 			}

@@ -234,6 +234,43 @@ func mustList(t testing.TB, s *storage) string {
 	return fmt.Sprint(out)
 }
 
+// TestLimitAtOnce: a store that knows its record and how many there were still keeps to the limit when another one added some,
+// or when the limit is lower now.
+func TestLimitAtOnce(t *testing.T) {
+	p := newPair(t)
+	mustWrite(t, p.a.under, "a", "a1", 2)
+	for _, key := range []string{"b", "c", "d"} {
+		mustWrite(t, p.b.under, key, key, 9)
+	}
+	mustWrite(t, p.a.under, "a", "a2", 2)
+	if got := mustList(t, p.a.under); got != "[d a2]" {
+		t.Errorf("after others came: %s", got)
+	}
+	mustWrite(t, p.a.under, "a", "a3", 1)
+	if got := mustList(t, p.a.under); got != "[a3]" {
+		t.Errorf("with a lower limit: %s", got)
+	}
+}
+
+// TestManyGoBetween: of more records than are compared one by one, one that was written meanwhile stays all the same.
+func TestManyGoBetween(t *testing.T) {
+	p := newPair(t)
+	for i := range maxCompared + 2 {
+		mustWrite(t, p.b.under, fmt.Sprint(i), "old", 99)
+	}
+	looked := false
+	p.a.under.between = func() {
+		if !looked {
+			looked = true
+			mustWrite(t, p.b.under, "0", "new", 99)
+		}
+	}
+	mustWrite(t, p.a.under, "mine", "mine", 2)
+	if got := mustList(t, p.a.under); got != "[new mine]" {
+		t.Error(got)
+	}
+}
+
 // TestManyGo: as many records as may lie there are evicted in one step, by a write that keeps one; more than that are an
 // error and stay.
 func TestManyGo(t *testing.T) {
