@@ -203,10 +203,13 @@ func TestClosed(t *testing.T) {
 	var heard []store.Diagnostic
 	s := over(t, c, store.Config{OnDiagnostic: func(d store.Diagnostic) { heard = append(heard, d) }}, fresh())
 	arrived, goOn := make(chan struct{}), make(chan struct{})
+	var written atomic.Bool
 	var once sync.Once
-	var slow wire = func(ctx context.Context, _ string, do func(context.Context) error) error {
+	var slow wire = func(ctx context.Context, what string, do func(context.Context) error) error {
 		once.Do(func() { close(arrived); <-goOn })
-		return do(ctx)
+		err := do(ctx)
+		written.CompareAndSwap(false, what == change)
+		return err
 	}
 	w.Store(&slow)
 	var both sync.WaitGroup
@@ -215,6 +218,9 @@ func TestClosed(t *testing.T) {
 	both.Go(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
+		}
+		if !written.Load() {
+			t.Error("close did not wait for the save")
 		}
 	})
 	wait(t, "close", s.under.closed.Load)

@@ -27,9 +27,12 @@ type pair struct {
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	p := &pair{client: cluster(t).client(t), opt: fresh()}
-	cfg := store.Config{OnDiagnostic: func(d store.Diagnostic) { p.heard = append(p.heard, d) }}
-	p.a, p.b = over(t, p.client, cfg, p.opt), over(t, p.client, cfg, p.opt)
+	p.a, p.b = over(t, p.client, p.cfg(), p.opt), over(t, p.client, p.cfg(), p.opt)
 	return p
+}
+
+func (p *pair) cfg() store.Config {
+	return store.Config{OnDiagnostic: func(d store.Diagnostic) { p.heard = append(p.heard, d) }}
 }
 
 // save saves and says whether it was kept. What is not kept is another store's move, and nothing else.
@@ -82,6 +85,12 @@ func TestMoved(t *testing.T) {
 	step(p.b, 6, true) // its own
 	step(p.a, 5, false)
 	p.holds(t, 6)
+	anew := over(t, p.client, p.cfg(), p.opt) // a relay that starts knows what it loaded
+	if a := anew.Load(t.Context(), storetest.Scope()); a.Checkpoint.Resume.Seq != 6 {
+		t.Fatalf("%+v", a)
+	}
+	step(anew, 4, true)
+	p.holds(t, 4)
 	if err := p.a.Forget(t.Context(), storetest.Scope()); err != nil {
 		t.Fatal(err)
 	}
