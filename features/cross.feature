@@ -145,6 +145,7 @@ Feature: The same thing happens on every wire, and the same thing comes of it
     And the consumer has come to stand still
     And 1 change is published
     And the gate has refused something with buffer-overflow
+    And a snapshot has been required 1 time
     And the consumer goes on
     And everything published has arrived
     And 1 change is published

@@ -72,7 +72,7 @@ func TestPollSignals(t *testing.T) {
 		{"polled, nothing said", transport.Signal{Kind: transport.Polled}, "up"},
 		{"refreshed, resuming still", transport.Signal{Kind: transport.Refreshed, Position: event.Position{Seq: 5, DeltaToken: "t6"}}, "up"},
 		{"recovering", transport.Signal{Kind: transport.Recovering, Reason: event.CursorExpired, Detail: "410"}, "up cursor-expired 410 forget"},
-		{"recovering for no reason that a transport has", transport.Signal{Kind: transport.Recovering, Reason: event.SequenceGap}, "up transport-gap transport-recovers"},
+		{"recovering for no reason that a transport has", transport.Signal{Kind: transport.Recovering, Reason: event.SequenceGap}, "dialing transport-gap transport-recovers"},
 		{"answered, other epoch", transport.Signal{Kind: transport.Answered, Answer: transport.Answer{StreamEpoch: "v2", Head: event.NoSeq}}, "dialing source-version-changed stream-epoch hangup open"},
 		{"a wait", transport.Signal{Kind: transport.Retry, RetryAfter: time.Hour}, "up"},
 		{"lost", transport.Signal{Kind: transport.Ended, Cause: transport.ConnectionLost}, "over attempts-used-up delivery-failed"},

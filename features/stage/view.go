@@ -20,6 +20,7 @@ type View struct {
 	Requests int
 	Resolved int // deliveries
 	Offered  int // events offered to the gate
+	Required int // times that the gate was told that only a snapshot counts
 	Waits    int
 	Ended    bool
 	Starts   int // of the plugin's process
@@ -91,6 +92,8 @@ func (v *View) gate(r *trace.Record) {
 			Applied: r.Seq, Stopped: map[string]int{}, Phase: r.Phase}
 	case trace.GateEnqueue:
 		v.Offered++
+	case trace.GateRequire:
+		v.Required++
 	case trace.GateApply:
 		v.Applying = true
 	case trace.GateApplied:

@@ -72,7 +72,7 @@ func (p *play) when() []phrase {
 			}
 			return p.until("everything published to have arrived", (*stage.View).Settled)(ctx)
 		}},
-		{`(the server has been asked|the server has been left|the server has heard|the client has waited|the gate has been offered) (\d+) (?:times?|events?)`, p.reached},
+		{`(the server has been asked|the server has been left|the server has heard|the client has waited|the gate has been offered|a snapshot has been required) (\d+) (?:times?|events?)`, p.reached},
 		{`the gate has refused something with ([a-z-]+)`, func(ctx context.Context, reason string) error {
 			return p.stage.Until(ctx, "a delivery refused with "+reason, func(v *stage.View) bool { return v.Stopped[reason] > 0 })
 		}},
@@ -90,11 +90,12 @@ func (p *play) reached(ctx context.Context, what, times string) error {
 		return err
 	}
 	count := map[string]func(*stage.View) int{
-		"the server has been asked": func(v *stage.View) int { return v.Requests },
-		"the server has heard":      func(v *stage.View) int { return v.Heard },
-		"the server has been left":  func(v *stage.View) int { return v.Closed },
-		"the client has waited":     func(v *stage.View) int { return v.Waits },
-		"the gate has been offered": func(v *stage.View) int { return v.Offered },
+		"the server has been asked":    func(v *stage.View) int { return v.Requests },
+		"the server has heard":         func(v *stage.View) int { return v.Heard },
+		"the server has been left":     func(v *stage.View) int { return v.Closed },
+		"the client has waited":        func(v *stage.View) int { return v.Waits },
+		"the gate has been offered":    func(v *stage.View) int { return v.Offered },
+		"a snapshot has been required": func(v *stage.View) int { return v.Required },
 	}[what]
 	return p.stage.Until(ctx, what+" "+times+" times", func(v *stage.View) bool { return count(v) >= int(n) })
 }

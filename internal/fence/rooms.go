@@ -47,6 +47,7 @@ var Rooms = []Room{
 		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
 	{Path: "simulator/fleetserve", May: []string{"simulator/fleet", "core/trace"},
 		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
+	{Path: "simulator/proxy"},
 	{Path: "simulator/serve", May: []string{"simulator", "simulator/fleet"},
 		Never: map[string]string{"plugins": "the simulator is the second witness: its encoders are its own"}},
 	{Path: "simulator/world", May: []string{"simulator", "core/fixture", "core/drive", "core/checkpoint", "core/polling", "plugins/sse", "plugins/websocket", "plugins/odata", "plugins/fleetwake", "simulator/fleet"}, Pure: true},
