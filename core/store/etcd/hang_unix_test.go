@@ -19,7 +19,7 @@ func TestMemberHangs(t *testing.T) {
 	m.client(t)
 	idle := (leaderOf(t, m) + 1) % m.size // without the leader there would be an election beside
 	opt := fresh()
-	opt.Timeout = 8 * time.Second
+	opt.Timeout = 4 * time.Second
 	s, err := Open(t.Context(), Cluster{Endpoints: m.endpoints()}, store.Config{OnDiagnostic: func(d store.Diagnostic) { t.Errorf("%v: %v", d.Reason, d.Err.Cause) }}, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func (r *relay) save(t *testing.T) {
 // mid-run and comes back. No acknowledged position is ever read back lower, and none is lost: neither by what the relays
 // saw, nor by what etcd itself held.
 func TestRelays(t *testing.T) {
-	const turns, turn, before, after, restart = 6, 20, 200, 200, 40
+	const turns, turn, before, after, restart = 6, 20, 150, 150, 40
 	m, err := startMembers(3, "nosync")
 	if err != nil {
 		t.Fatal(err)
