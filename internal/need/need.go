@@ -22,6 +22,7 @@ var Known = map[string]string{
 	"strace":   "strace (Debian: apt-get install strace), with leave to trace processes",
 	"cgo":      "a C compiler, and CGO_ENABLED=1 (Debian: apt-get install gcc libc6-dev)",
 	"procfs":   "a /proc that shows the environment of one's own processes (Linux)",
+	"docker":   "a Docker engine that answers (Debian: apt-get install docker.io), with leave to use it",
 	"nchan":    "nginx with the nchan module (Debian: apt-get install nginx-light libnginx-mod-nchan)",
 	"chromium": "a Chromium with headless mode (Debian: apt-get install chromium)",
 }

@@ -37,7 +37,9 @@ func (r *Running) Do(ctx context.Context, name string, values map[string]string)
 	case len(h.Command) > 0:
 		err = r.command(ctx, h.Command, filled)
 	default:
-		err = fmt.Errorf("container %s: the server runs in no container", h.Container)
+		if err = fmt.Errorf("container %s: the server runs in no container", h.Container); r.container != nil {
+			err = r.container.Do(ctx, h.Container)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: hooks.%s: %s", r.subject.File, name, r.mask(err.Error()))

@@ -126,10 +126,15 @@ func (p *process) close() error {
 
 // printed is the end of what the server printed, for an error; without the secrets that its file refers to.
 func (r *Running) printed() string {
-	if r.process == nil {
+	text := ""
+	switch {
+	case r.container != nil:
+		text, _ = r.container.Log(context.Background())
+	case r.process == nil:
 		return ""
+	default:
+		text, _ = r.process.printed.look()
 	}
-	text, _ := r.process.printed.look()
 	if text = last(r.mask(text)); text == "" {
 		return "; it printed nothing"
 	}

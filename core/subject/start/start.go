@@ -4,6 +4,7 @@ package start
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,16 +12,19 @@ import (
 	"os"
 	"time"
 
+	"github.com/conform-dev/conform/core/container"
 	"github.com/conform-dev/conform/core/subject"
 )
 
 // Running is a server that answers.
 type Running struct {
-	subject *subject.Subject
-	base    string
-	secrets []string // that the file refers to: no error shows them
-	process *process // nil: it was not started here
-	client  *http.Client
+	subject   *subject.Subject
+	base      string
+	secrets   []string // that the file refers to: no error shows them
+	process   *process // nil: it is none that was started here
+	engine    *container.Engine
+	container *container.Container // nil: it is none
+	client    *http.Client
 }
 
 // Start makes s ready. An error is for the person who wrote the file: a reference that leads nowhere, a command that does not start,
@@ -40,7 +44,9 @@ func Start(ctx context.Context, s *subject.Subject) (*Running, error) {
 			return nil, err
 		}
 	case s.Server.Image != nil || s.Server.Build != nil:
-		return nil, fmt.Errorf("%s: a server in a container cannot be started here", s.File)
+		if err := r.contain(ctx); err != nil {
+			return nil, err
+		}
 	default:
 		if err := r.reach(ctx); err != nil {
 			return nil, err
@@ -86,7 +92,10 @@ func (r *Running) ready(ctx context.Context) error {
 	want := r.subject.Ready
 	ctx, cancel := context.WithTimeout(ctx, want.Within)
 	defer cancel()
-	if want.Log != "" {
+	switch {
+	case want.Log != "" && r.container != nil:
+		return r.logs(ctx, want.Log)
+	case want.Log != "":
 		return r.process.prints(ctx, want.Log)
 	}
 	last := "no answer"
@@ -118,6 +127,9 @@ func (r *Running) ready(ctx context.Context) error {
 // Close ends what was started, with everything that it started itself, and waits for that.
 func (r *Running) Close() error {
 	r.client.CloseIdleConnections()
+	if r.container != nil {
+		return errors.Join(r.container.Close(), r.engine.Close())
+	}
 	if r.process == nil {
 		return nil
 	}
