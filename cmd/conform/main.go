@@ -95,6 +95,6 @@ Exit codes of run: 0 all claimed MUST rows passed; 1 one failed or was not exerc
 		RunE:          help,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newList(), newLedger(), newSimulate(), newProxy(), newSubject(), newPlugin(), newInspect(), newWatch(), newVersion())
+	root.AddCommand(newRun(), newList(), newLedger(), newSimulate(), newProxy(), newSubject(), newDoctor(), newPlugin(), newInspect(), newWatch(), newVersion())
 	return root
 }

@@ -39,6 +39,11 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("TIN_CAN", can)
+			conform, err := exec.LookPath("conform")
+			if err != nil {
+				return err
+			}
+			e.Setenv("CONFORM", conform)
 			e.Setenv("TERM", "dumb")
 			e.Setenv("CANARY_TOKEN", "canary-of-the-environment")
 			return os.MkdirAll(e.WorkDir, 0o755)

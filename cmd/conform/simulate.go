@@ -27,6 +27,7 @@ type simulateFlags struct {
 	tls       bool
 	caOut     string
 	cors      []string
+	hosts     []string
 	protocols []string
 	deflate   string
 	fleet     string
@@ -54,7 +55,8 @@ removed at the end. With --tls there is no wake lane: a plane has one scheme, an
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return simulate(c, f) },
 	}
-	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "loopback address and port; port 0 takes a free one")
+	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "address and port; port 0 takes a free one; anything but a loopback address needs --host")
+	c.Flags().StringArrayVar(&f.hosts, "host", nil, "name that requests may come for beside loopback ones, like that of a container; repeatable")
 	c.Flags().StringVar(&f.fleet, "fleet-addr", "127.0.0.1:0", "loopback address and port of the wake lane; none serves no lane")
 	c.Flags().IntVar(&f.rows, "rows", 0, "records that the feed begins with (default 3)")
 	c.Flags().IntVar(&f.retention, "retention", 0, "changes that can be resumed from (default 1024)")
@@ -102,7 +104,7 @@ func simulate(c *cobra.Command, f simulateFlags) error {
 	}
 	var busy *net.OpError
 	var lane *wakeLane
-	options := serve.Options{Addr: f.addr, Simulator: opt, TLS: f.tls, CAFile: f.caOut, CORS: f.cors}
+	options := serve.Options{Addr: f.addr, Simulator: opt, TLS: f.tls, CAFile: f.caOut, CORS: f.cors, Hosts: f.hosts}
 	if f.fleet != "none" && !f.tls {
 		var err error
 		if lane, err = newWakeLane(c.Context(), f.fleet); err != nil {

@@ -3,6 +3,7 @@ package servers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -87,4 +88,50 @@ func TestMercure(t *testing.T) {
 		t.Fatal(out)
 	}
 	certify(t, c, "mercure/subject.yaml", "", "", 0)
+}
+
+// maxImage is the largest image of conform itself, in bytes (35 MB).
+const maxImage = 35_000_000
+
+// TestSimulatorInAContainer: conform's own binary in an image made of nothing else, examined from outside; afterwards nothing of it is left.
+func TestSimulatorInAContainer(t *testing.T) {
+	binary := "../simulator/conform"
+	if out, code := command(t, "../..", "go", "build", "-trimpath", "-ldflags=-s -w", "-o", "peers/simulator/conform", "./cmd/conform"); code != 0 {
+		t.Fatal(out)
+	}
+	var machine []struct {
+		What, Says string
+		OK         bool
+	}
+	out, _ := command(t, "..", "simulator/conform", "doctor", "--json")
+	if err := json.Unmarshal([]byte(out), &machine); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, m := range machine {
+		if m.What == "docker" && !m.OK {
+			need.Or(t, "docker", errors.New(m.Says))
+		}
+	}
+	info, err := os.Stat(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the image holds %d bytes", info.Size())
+	if info.Size() > maxImage {
+		t.Errorf("the binary has %d bytes, at most %d", info.Size(), maxImage)
+	}
+	absolute, err := filepath.Abs(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certify(t, absolute, "simulator/subject.yaml", "", "", 0)
+	docker, err := exec.LookPath("docker") // its command line is not needed but to look
+	if err != nil {
+		return
+	}
+	for _, list := range [][]string{{"ps", "--all", "--quiet", "--filter", "label=conform.run"}, {"images", "--quiet", "--filter", "label=conform.run"}} {
+		if out, _ := command(t, "..", docker, list...); strings.TrimSpace(out) != "" {
+			t.Errorf("docker %s: left behind: %s", list[0], out)
+		}
+	}
 }
