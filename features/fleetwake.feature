@@ -125,6 +125,7 @@ Feature: A wake is a hint, and the poll is the truth
       | arming  | later |
     When the relay is started
     And the relay has heard 1 state
+    And the catch-up has come to not-fired
     Then the server has answered 0 polls
     And the catch-up is not-fired: "no subscription id is vouched on this connection"
     And the lane is alive: "composed wake stream connected · not armed for this viewer (not-armed: arming has not run)"
@@ -136,6 +137,7 @@ Feature: A wake is a hint, and the poll is the truth
     And the server disarms the viewer
     And the stream breaks
     And the relay has heard 2 states
+    And the catch-up has come to not-fired
     Then the server has answered 1 poll
     And the catch-up is not-fired: "no subscription id is vouched on this connection"
     And the lane is alive: "composed wake stream connected · not armed for this viewer (armed)"
@@ -205,6 +207,8 @@ Feature: A wake is a hint, and the poll is the truth
       | option poll | none  |
     When the relay is started
     And the relay has heard 1 state
+    And the relay shows alive
+    And the catch-up has come to no-seam
     Then the catch-up is no-seam: "no way to poll was set up"
     And the lane is alive: "composed wake stream connected · armed for this viewer"
     And the server has answered 0 polls

@@ -9,7 +9,7 @@ import (
 )
 
 // Patience bounds one wait of the process lane in real time. An honest loopback answers in a few milliseconds and the
-// longest scaled back-off is 80 ms; a declared Retry-After of one second must fit. What is not there by then is recorded
+// longest scaled back-off is 160 ms; a declared Retry-After of one second must fit. What is not there by then is recorded
 // as late.
 const Patience = 3 * time.Second
 

@@ -24,9 +24,10 @@ import (
 // Scaled limits of the process lane, in milliseconds. They stand in the set-up record of every trace; exact numbers are the
 // virtual lane's business.
 const (
-	// ScaledBase and ScaledCap make a reconnect a matter of milliseconds, so that the whole lane takes seconds.
-	ScaledBase = 5
-	ScaledCap  = 40
+	// ScaledBase and ScaledCap make a reconnect a matter of milliseconds, so that the whole lane takes seconds; and still leave a consumer
+	// on a loaded machine time to be done with what came before the break, so that scenarios may say from where it goes on.
+	ScaledBase = 20
+	ScaledCap  = 80
 	// ScaledPoll is the time between two polls, for the same reason.
 	ScaledPoll = 5
 )

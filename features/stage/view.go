@@ -35,7 +35,8 @@ type View struct {
 	Caught string // what became of this connection's catch-up
 	Wakes  int    // that counted
 	Unused int    // that did not
-	Stated int    // state frames
+	Stated int    // state frames whose outcome the lane shows
+	stated int    // state frames
 	Polls  int
 
 	// Up: a connection stands that goes on from a position the server vouched for, or that has brought its snapshot.
@@ -122,7 +123,7 @@ func (v *View) session(r *trace.Record) {
 		v.Up = true
 	case trace.SessionSignal:
 		if r.Status == "wake-stated" {
-			v.Stated++
+			v.stated++ // counts when the lane shows what came of it
 		}
 		if r.Status == "recovering" { // a transport that polls asks for a snapshot by itself
 			v.Up, v.fresh = false, true
@@ -135,7 +136,7 @@ func (v *View) session(r *trace.Record) {
 		v.Waits++
 		v.Up, v.fresh = false, false
 	case trace.SessionLane:
-		v.Lane, v.Caught = r.Status, r.Args["catchUp"]
+		v.Lane, v.Caught, v.Stated = r.Status, r.Args["catchUp"], v.stated
 		v.Wakes, _ = strconv.Atoi(r.Args["wakes"])
 		v.Unused, _ = strconv.Atoi(r.Args["dropped"])
 	case trace.SessionEnd:
