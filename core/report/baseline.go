@@ -91,6 +91,7 @@ func ParseBaseline(name string, data []byte) (*Baseline, error) {
 	return b, nil
 }
 
+// entryLines are the lines on which the entries begin.
 func entryLines(data []byte) (out []int) {
 	var tree yaml.Node
 	if yaml.Unmarshal(data, &tree) != nil || len(tree.Content) == 0 || len(tree.Content[0].Content) < 2 {
@@ -138,6 +139,11 @@ func (r *Result) Fingerprint() string {
 	text = long.ReplaceAllString(port.ReplaceAllString(text, "$1:port"), "n")
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
+}
+
+// String is how a report names the entry beside the failure it knows of.
+func (d *Deviation) String() string {
+	return fmt.Sprintf("known: %s, %s, until %s", d.Issue, d.Owner, d.Expires)
 }
 
 // Know marks the failures of run that b knows, and finds the entries of b that are stale on today: they fail the run. whole says that

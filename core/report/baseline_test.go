@@ -71,6 +71,31 @@ func TestKnow(t *testing.T) {
 	}
 }
 
+// TestKnownHidesNothing: what else happened to a row that fails as known counts as it would without the failure, and each view names the
+// issue and the day beside the failure, which stays one.
+func TestKnownHidesNothing(t *testing.T) {
+	for rest, want := range map[judge.Verdict]int{judge.Passed: ExitPassed, judge.NotApplicable: ExitPassed, judge.Inconclusive: ExitInconclusive,
+		judge.NotExercised: ExitFailed, judge.Error: ExitHarness} {
+		run := failing(judge.Failed, "gap", "rest")
+		run.Results[1].Outcome = judge.Outcome{Verdict: rest, Why: "because"}
+		entry(t, run.Results[0].Fingerprint(), "2026-12-31").Know(&run, today, true)
+		if code := ExitCode(run, false); code != want || run.Results[0].Known == nil {
+			t.Errorf("known, and %s beside it: exit code %d, want %d", rest, code, want)
+		}
+	}
+	run := failing(judge.Failed, "gap")
+	entry(t, run.Results[0].Fingerprint(), "2026-12-31").Know(&run, today, true)
+	for name, view := range map[string]func(Run, *Redactor) ([]byte, error){"JUnit": JUnit, "Markdown": Markdown} {
+		text, err := view(run, nil)
+		if err != nil || !strings.Contains(string(text), "(known: https://issues/7, me, until 2026-12-31)") || !strings.Contains(string(text), "known as") {
+			t.Errorf("%s: %v, does not name the issue in\n%s", name, err, text)
+		}
+		if name == "JUnit" && !strings.Contains(string(text), `failures="1"`) {
+			t.Errorf("JUnit: a known failure is none:\n%s", text)
+		}
+	}
+}
+
 // TestFingerprint: the same failure has the same one whatever port, moment or process; another one has another.
 func TestFingerprint(t *testing.T) {
 	of := func(seen string) string { run := failing(judge.Failed, seen); return run.Results[0].Fingerprint() }

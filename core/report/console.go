@@ -72,7 +72,7 @@ func count(n int) string {
 func (r *Run) known(o RowOutcome) string {
 	for i := range r.Results {
 		if res := &r.Results[i]; o.Known && res.Row.ID == o.Row && res.Subject == o.Subject && res.Known != nil {
-			return fmt.Sprintf("(known: %s, %s, until %s) ", res.Known.Issue, res.Known.Owner, res.Known.Expires)
+			return "(" + res.Known.String() + ") "
 		}
 	}
 	return ""

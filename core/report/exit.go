@@ -17,8 +17,8 @@ const (
 
 // ExitCode is what a run comes to, the first that applies: ExitInterrupted for a partial run, whatever was seen so far,
 // since the rest is unknown; ExitUsage for one that selected nothing; ExitHarness if the harness broke in any scenario;
-// ExitFailed if a MUST row failed in a way that no baseline knows, or was not exercised, or an entry of the baseline is stale; ExitInconclusive if one was inconclusive; else ExitPassed. With
-// strict, SHOULD rows count like MUST rows; MAY rows never do. Mistakes on the command line never get here: they are
+// ExitFailed if a MUST row failed in a way that no baseline knows, or was not exercised, or an entry of the baseline is
+// stale; ExitInconclusive if one was inconclusive; else ExitPassed. With strict, SHOULD rows count like MUST rows; MAY rows never do. Mistakes on the command line never get here: they are
 // ExitUsage at once.
 func ExitCode(run Run, strict bool) int {
 	if run.Partial {
@@ -37,10 +37,10 @@ func ExitCode(run Run, strict bool) int {
 		switch {
 		case r.Verdict == judge.Error:
 			return ExitHarness
-		case !counts, r.Known:
-		case r.Verdict == judge.Failed, r.Verdict == judge.NotExercised:
+		case !counts:
+		case r.Rest == judge.Failed, r.Rest == judge.NotExercised:
 			code = ExitFailed
-		case r.Verdict == judge.Inconclusive && code == ExitPassed:
+		case r.Rest == judge.Inconclusive && code == ExitPassed:
 			code = ExitInconclusive
 		}
 	}

@@ -39,6 +39,9 @@ func Failure(w io.Writer, r *Result, red *Redactor) error {
 		if fp := r.Fingerprint(); fp != "" {
 			line("known as", fp)
 		}
+		if r.Known != nil {
+			line("baseline", r.Known.String())
+		}
 		line("expected", f.Expected)
 		line("seen", f.Seen)
 		if f.Record > 0 {

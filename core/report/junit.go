@@ -124,6 +124,9 @@ func caseOf(r *Result) (junitCase, error) {
 		c.Properties = append(c.Properties, junitProp{"trace", traceName(r)})
 	}
 	text := &junitText{Type: string(r.Outcome.Verdict), Message: r.Outcome.Why}
+	if r.Known != nil {
+		text.Message = "(" + r.Known.String() + ") " + text.Message
+	}
 	if bad(r.Outcome.Verdict) {
 		var b strings.Builder
 		if err := Failure(&b, r, nil); err != nil {

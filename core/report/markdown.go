@@ -43,7 +43,7 @@ func Markdown(run Run, red *Redactor) ([]byte, error) {
 	}
 	b.WriteString("## Rows\n\n| row | level | subject | outcome | results |\n|---|---|---|---|---:|\n")
 	for _, o := range run.Rows() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", o.Row, o.Level, cell(o.Subject), cell(string(o.Verdict)+known(o.Known)), o.Results)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", o.Row, o.Level, cell(o.Subject), cell(strings.TrimSpace(string(o.Verdict)+" "+run.known(o))), o.Results)
 	}
 	for _, s := range run.Stale {
 		fmt.Fprintf(&b, "\nstale: %s\n", cell(s))
@@ -53,14 +53,6 @@ func Markdown(run Run, red *Redactor) ([]byte, error) {
 	}
 	fmt.Fprintf(&b, "\n%s", cell2(run.closing()))
 	return []byte(red.Text(b.String())), nil
-}
-
-// known is what a table says behind a failure that a baseline knows.
-func known(is bool) string {
-	if is {
-		return " (known)"
-	}
-	return ""
 }
 
 // MaxShownFailures bounds the failures written out: a page is for reading, the envelope has all.

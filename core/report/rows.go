@@ -15,7 +15,10 @@ type RowOutcome struct {
 	Subject string
 	Verdict judge.Verdict
 	Results int
-	Known   bool // each of its failures is known by a baseline
+	Known   bool // it failed, and each of its failures is known by a baseline
+	// Rest is what is left of the row without the failures that a baseline knows, so that a known failure does not hide that another
+	// scenario of the row was inconclusive or not exercised. Passed if nothing is left.
+	Rest judge.Verdict
 }
 
 // weight orders verdicts for summing up: what speaks against a row outweighs what speaks for it, and one that was passed
@@ -42,17 +45,23 @@ func (r *Run) Rows() []RowOutcome {
 		if out[k].Results++; res.Outcome.Verdict == judge.Failed {
 			unknown[k] = unknown[k] || res.Known == nil
 		}
+		if res.Known == nil && weight[res.Outcome.Verdict] > weight[out[k].Rest] {
+			out[k].Rest = res.Outcome.Verdict
+		}
 		if weight[res.Outcome.Verdict] > weight[out[k].Verdict] {
 			out[k].Verdict = res.Outcome.Verdict
 		}
 	}
 	for k := range out {
 		out[k].Known = out[k].Verdict == judge.Failed && !unknown[k]
+		if out[k].Rest == "" {
+			out[k].Rest = judge.Passed
+		}
 	}
 	for _, c := range r.Claimed {
 		if _, ok := at[[2]string{c.Row, c.Subject}]; !ok {
 			at[[2]string{c.Row, c.Subject}] = len(out)
-			out = append(out, RowOutcome{Row: c.Row, Level: c.Level, Subject: c.Subject, Verdict: judge.NotExercised})
+			out = append(out, RowOutcome{Row: c.Row, Level: c.Level, Subject: c.Subject, Verdict: judge.NotExercised, Rest: judge.NotExercised})
 		}
 	}
 	return out
