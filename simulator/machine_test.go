@@ -68,115 +68,148 @@ func (d *reader) apply(t *rapid.T, e sseEvent, seq event.Seq) {
 	d.seq, d.cursor = seq, e.id
 }
 
+// roamer is a client that applies what it gets and comes back with its position, on one of the two streams.
+type roamer struct {
+	reader
+	t         *rapid.T
+	r         *rig
+	ws        bool
+	c         Conn // 0: not connected
+	restarted int
+}
+
+func newRoamer(t *rapid.T) *roamer {
+	r := newRig(asTB(t), Options{Head: event.Seq(rapid.IntRange(0, 50).Draw(t, "head")), Rows: rapid.IntRange(-1, 9).Filter(func(n int) bool { return n != 0 }).Draw(t, "rows"),
+		Retention: rapid.IntRange(1, 6).Draw(t, "retention"), QueueEvents: rapid.IntRange(1, 6).Draw(t, "queue"),
+		Expiry: rapid.SampledFrom([]string{"frame", "gone", "rejected"}).Draw(t, "expiry")})
+	return &roamer{reader: reader{rows: NewRows("incidents")}, t: t, r: r, ws: rapid.Bool().Draw(t, "websocket")}
+}
+
+// look applies what has come, and holds the rows to the feed's at that sequence.
+func (d *roamer) look() {
+	r, c := d.r, d.c
+	if c == 0 {
+		return
+	}
+	wire := SSE
+	if d.ws {
+		wire = WebSocket
+		d.take(d.t, r.asEvents(c))
+	} else {
+		d.take(d.t, r.events(c))
+	}
+	if want, ok := r.sim.Digest(d.seq); d.cursor != "" && d.cursor == r.sim.CursorOn(wire, d.seq) && ok && want != d.rows.Digest() {
+		d.t.Fatalf("other rows than the feed's at %d", d.seq)
+	}
+	if _, over := r.closed[c]; over {
+		if r.head[c].Status == 410 {
+			d.cursor = ""
+		}
+		d.c = 0
+	}
+}
+
+func (d *roamer) connect() {
+	switch {
+	case d.c != 0:
+		return
+	case d.ws:
+		d.c = d.r.dial("/ws?mode=snapshot-then-delta&cursor="+d.cursor, nil)
+	default:
+		d.c = d.r.get("/stream?mode=snapshot-then-delta", d.cursor)
+	}
+	d.read = 0
+}
+
+// step is one thing that happens to the feed, the server or the connection.
+func (d *roamer) step() {
+	t, r := d.t, d.r
+	switch rapid.IntRange(0, 20).Draw(t, "step") {
+	case 0:
+		r.must(r.sim.Trim(r.clock(), rapid.IntRange(0, 5).Draw(t, "keep")))
+	case 1:
+		if rapid.IntRange(0, 3).Draw(t, "really") == 0 { // a restart takes the position away, and resumes are what this is about
+			d.restart()
+		}
+	case 2:
+		r.sim.Pause(r.clock())
+	case 3:
+		r.sim.Resume(r.clock())
+		r.drain()
+	case 4, 8, 9, 10:
+		if d.c != 0 {
+			d.look()
+			r.sim.Gone(r.clock(), d.c)
+			r.drain()
+			d.c = 0
+		}
+	case 5:
+		if r.hold = !r.hold; !r.hold {
+			d.catchUp()
+		}
+	case 6, 7, 11, 12, 13:
+		d.connect()
+	default:
+		r.publish(rapid.SampledFrom([]string{AutoUpsert, AutoDelete, AutoDelta, AutoMixed}).Draw(t, "kind"), rapid.IntRange(1, 6).Draw(t, "n"))
+	}
+	d.look()
+}
+
+func (d *roamer) restart() {
+	r := d.r
+	if r.sim.Restart(r.clock(), Restart{Head: r.sim.feed.head - event.Seq(rapid.IntRange(0, 3).Draw(d.t, "back")), Epoch: rapid.Bool().Draw(d.t, "epoch")}) == nil {
+		d.restarted++
+	}
+	r.drain()
+	d.look()
+	d.cursor = "" // what a client must do that holds an epoch or a number above the head; the honest server would tell it
+}
+
+// catchUp lets every connection write what was held.
+func (d *roamer) catchUp() {
+	for k := Conn(1); k <= d.r.conns; k++ {
+		d.r.written(k)
+	}
+}
+
+// settle ends every disturbance, and holds the client to the head.
+func (d *roamer) settle() {
+	r := d.r
+	r.hold = false
+	d.catchUp()
+	r.sim.Resume(r.clock())
+	r.drain()
+	for range 3 { // expired, snapshot, caught up
+		d.look()
+		d.connect()
+	}
+	d.look()
+	if d.seq != r.sim.feed.head || d.rows.Digest() != r.sim.feed.digestNow() {
+		d.t.Fatalf("ended at %d of %d with other rows", d.seq, r.sim.feed.head)
+	}
+}
+
 // TestConverges: whatever is published, trimmed, restarted, paused and cut, a client that applies what it gets and comes back with
 // its position has the feed's rows at every sequence it reaches, and at the head in the end.
 func TestConverges(t *testing.T) {
-	resumed, expired, restarted := 0, 0, 0
+	restarted, answers := 0, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		r := newRig(asTB(t), Options{Head: event.Seq(rapid.IntRange(0, 50).Draw(t, "head")), Rows: rapid.IntRange(-1, 9).Filter(func(n int) bool { return n != 0 }).Draw(t, "rows"),
-			Retention: rapid.IntRange(1, 6).Draw(t, "retention"), QueueEvents: rapid.IntRange(1, 6).Draw(t, "queue"),
-			Expiry: rapid.SampledFrom([]string{"frame", "gone", "rejected"}).Draw(t, "expiry")})
-		d := reader{rows: NewRows("incidents")}
-		ws := rapid.Bool().Draw(t, "websocket")
-		var c Conn
-		look := func() {
-			if c == 0 {
-				return
-			}
-			wire := SSE
-			if ws {
-				wire = WebSocket
-				d.take(t, r.asEvents(c))
-			} else {
-				d.take(t, r.events(c))
-			}
-			if want, ok := r.sim.Digest(d.seq); d.cursor != "" && d.cursor == r.sim.CursorOn(wire, d.seq) && ok && want != d.rows.Digest() {
-				t.Fatalf("other rows than the feed's at %d", d.seq)
-			}
-			if _, over := r.closed[c]; over {
-				if r.head[c].Status == 410 {
-					d.cursor = ""
-				}
-				c = 0
-			}
-		}
-		connect := func() {
-			if c == 0 {
-				d.read = 0
-				if ws {
-					c = r.dial("/ws?mode=snapshot-then-delta&cursor="+d.cursor, nil)
-				} else {
-					c = r.get("/stream?mode=snapshot-then-delta", d.cursor)
-				}
-			}
-		}
+		d := newRoamer(t)
 		for range rapid.IntRange(20, 80).Draw(t, "steps") {
-			switch rapid.IntRange(0, 20).Draw(t, "step") {
-			case 0:
-				r.must(r.sim.Trim(r.clock(), rapid.IntRange(0, 5).Draw(t, "keep")))
-			case 1:
-				if rapid.IntRange(0, 3).Draw(t, "really") != 0 {
-					break // a restart takes the position away, and resumes are what this is about
-				}
-				if r.sim.Restart(r.clock(), Restart{Head: r.sim.feed.head - event.Seq(rapid.IntRange(0, 3).Draw(t, "back")), Epoch: rapid.Bool().Draw(t, "epoch")}) == nil {
-					restarted++
-				}
-				r.drain()
-				look()
-				d.cursor = "" // what a client must do that holds an epoch or a number above the head; the honest server would tell it
-			case 2:
-				r.sim.Pause(r.clock())
-			case 3:
-				r.sim.Resume(r.clock())
-				r.drain()
-			case 4, 8, 9, 10:
-				if c != 0 {
-					look()
-					r.sim.Gone(r.clock(), c)
-					r.drain()
-					c = 0
-				}
-			case 5:
-				r.hold = !r.hold
-				for k := Conn(1); k <= r.conns && !r.hold; k++ {
-					r.written(k)
-				}
-			case 6, 7, 11, 12, 13:
-				connect()
-			default:
-				r.publish(rapid.SampledFrom([]string{AutoUpsert, AutoDelete, AutoDelta, AutoMixed}).Draw(t, "kind"), rapid.IntRange(1, 6).Draw(t, "n"))
-			}
-			look()
+			d.step()
 		}
-		r.hold = false
-		for k := Conn(1); k <= r.conns; k++ {
-			r.written(k)
-		}
-		r.sim.Resume(r.clock())
-		r.drain()
-		for range 3 { // expired, snapshot, caught up
-			look()
-			connect()
-		}
-		look()
-		if d.seq != r.sim.feed.head || d.rows.Digest() != r.sim.feed.digestNow() {
-			t.Fatalf("ended at %d of %d with other rows", d.seq, r.sim.feed.head)
-		}
-		for _, rec := range r.records {
+		d.settle()
+		restarted += d.restarted
+		for _, rec := range d.r.records {
 			if rec.Kind == trace.ServerRequest {
-				switch rec.Detail {
-				case "resumed":
-					resumed++
-				case "expired":
-					expired++
-				}
+				answers[rec.Detail]++
 			}
 		}
 	})
-	if resumed < 10 || expired < 10 || restarted < 10 {
-		t.Errorf("the paths were not reached: %d resumed, %d expired, %d restarts", resumed, expired, restarted)
+	if answers["resumed"] < 10 || answers["expired"] < 10 || restarted < 10 {
+		t.Errorf("the paths were not reached: %v, %d restarts", answers, restarted)
 	}
-	t.Logf("%d resumed, %d expired, %d restarts", resumed, expired, restarted)
+	t.Logf("%v, %d restarts", answers, restarted)
 }
 
 // TestNeverStuck: any schedule and any inputs: no panic, no endless loop, a deadline never in the past, every closed connection
