@@ -9,25 +9,43 @@ import (
 	"github.com/conform-dev/conform/core/trace"
 )
 
+// stored holds what the client was told of its writes, and, where somebody looked into the store itself, what lies there (law 4): a store
+// that says yes and writes nothing is believed by nobody.
 func stored(p prefix, args map[string]string) seen {
 	want := "the store holds " + args["seq"]
-	holds, at := "nothing", (*trace.Record)(nil)
+	told, at := "nothing", (*trace.Record)(nil)
+	var held *trace.Record // the last look, if nothing was done to the store since
 	for i := range p {
 		r := &p[i]
 		if r.Actor != trace.Store {
 			continue
 		}
 		switch {
+		case r.Kind == trace.StoreHeld:
+			held = r
+			continue
 		case r.Kind == trace.StoreForget, r.Kind == trace.StoreLoad && r.Status != "record":
-			holds, at = "nothing", r
+			told, at = "nothing", r
 		case r.Kind == trace.StoreLoad, r.Kind == trace.StoreSave && r.Reason == "" && r.Seq != event.NoSeq:
-			holds, at = strconv.FormatInt(int64(r.Seq), 10), r
+			told, at = strconv.FormatInt(int64(r.Seq), 10), r
 		}
+		held = nil
 	}
 	if at == nil {
 		return seen{want: want, got: "no record of the store"}
 	}
-	return seen{holds: holds == args["seq"], want: want, got: holds, at: one(at)}
+	if held == nil {
+		return seen{holds: told == args["seq"], want: want, got: told, at: one(at)}
+	}
+	found := held.Status
+	if found == "record" {
+		found = strconv.FormatInt(int64(held.Seq), 10)
+	}
+	got := told
+	if found != told {
+		got = fmt.Sprintf("%s as the client was told, %s in the store itself", told, found)
+	}
+	return seen{holds: told == args["seq"] && found == told, want: want, got: got, at: []int{at.N, held.N}}
 }
 
 func pluginStarts(p prefix, args map[string]string) seen {

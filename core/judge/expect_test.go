@@ -222,3 +222,37 @@ func TestAcceptedByWire(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredNeedsTwo: what the client was told of its writes is not enough where somebody looked into the store itself; a look before
+// the last write says nothing about it.
+func TestStoredNeedsTwo(t *testing.T) {
+	put := func(status string, seq event.Seq) trace.Record {
+		r := trace.New(trace.Store, trace.StoreHeld)
+		r.Status, r.Seq = status, seq
+		return r
+	}
+	write := trace.New(trace.Store, trace.StoreSave)
+	write.Seq = 6
+	for name, tc := range map[string]struct {
+		records []trace.Record
+		seq     string
+		got     string // empty: it holds
+	}{
+		"nobody looked":     {[]trace.Record{write}, "6", ""},
+		"both agree":        {[]trace.Record{write, put("record", 6)}, "6", ""},
+		"told only":         {[]trace.Record{write, put("record", 5)}, "6", "6 as the client was told, 5 in the store itself"},
+		"held only":         {[]trace.Record{write, put("record", 5)}, "5", "6 as the client was told, 5 in the store itself"},
+		"nothing there":     {[]trace.Record{write, put("nothing", event.NoSeq)}, "6", "6 as the client was told, nothing in the store itself"},
+		"nobody could look": {[]trace.Record{write, put("unread", event.NoSeq)}, "6", "6 as the client was told, unread in the store itself"},
+		"looked too early":  {[]trace.Record{put("record", 5), write}, "6", ""},
+		"only a look":       {[]trace.Record{put("record", 6)}, "6", "no record of the store"},
+	} {
+		for i := range tc.records {
+			tc.records[i].N = i + 1
+		}
+		s := stored(tc.records, map[string]string{"seq": tc.seq})
+		if s.holds != (tc.got == "") || !s.holds && s.got != tc.got {
+			t.Errorf("%s: holds %v, got %q, want %q", name, s.holds, s.got, tc.got)
+		}
+	}
+}

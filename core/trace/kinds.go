@@ -39,6 +39,7 @@ const (
 	StoreLoad   Kind = "load"  // Status: record, nothing, discarded; Reason, Seq
 	StoreSave   Kind = "write" // Seq; Reason if it failed
 	StoreForget Kind = "forget"
+	StoreHeld   Kind = "held"   // Status: record, nothing, unread; Seq: what a second reader finds in the store itself, whatever the store said of its writes
 	StoreReport Kind = "report" // Status: load, save; Reason: what the store could not do, in the words of its diagnostic
 
 	// Records of one connection name its wire in Args: wire (websocket, odata); where it is not named it is sse.

@@ -9,7 +9,7 @@ var byActor = map[Actor][]Kind{
 	Session: {SessionConnect, SessionSignal, SessionVouched, SessionWait, SessionHangup, SessionDropped, SessionObserved,
 		SessionEnd, SessionLane},
 	Consumer: {ConsumerSaw, ConsumerFailed},
-	Store:    {StoreLoad, StoreSave, StoreForget, StoreReport},
+	Store:    {StoreLoad, StoreSave, StoreForget, StoreHeld, StoreReport},
 	Server:   {ServerPublish, ServerTrim, ServerRestart, ServerRequest, ServerSent, ServerReceived, ServerFault, ServerArmed, ServerClosed},
 	Plugin:   {PluginStarted, PluginExited, PluginRefused, PluginMeasured},
 	Examiner: {ExaminerAsked, ExaminerAnswered, ExaminerHeard, ExaminerEnded, ExaminerHook},

@@ -332,7 +332,11 @@ func (p *process) Until(ctx context.Context, what string, c Condition) error {
 
 func (p *process) Step(text string) { p.book.step(text) }
 
+// Expect looks into the store itself before it writes down what is expected of it.
 func (p *process) Expect(e trace.Expectation, args map[string]string) error {
+	if e == trace.ExpectStored && p.store != nil {
+		p.book.add(p.store.held(context.Background()))
+	}
 	return p.book.expect(e, args)
 }
 

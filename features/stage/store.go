@@ -17,12 +17,13 @@ type store struct {
 	keep.Store
 	file    *file // of a store in a file; nil for one in memory
 	mu      sync.Mutex
+	scope   checkpoint.Context     // what the client last asked about or wrote
 	foreign *checkpoint.Checkpoint // handed over without a look
 	fails   map[event.Seq]bool
 }
 
 func newStore(ctx context.Context, s *Setup, b *book) (*store, error) {
-	out := &store{fails: map[event.Seq]bool{}}
+	out := &store{fails: map[event.Seq]bool{}, scope: s.Context()}
 	var err error
 	switch {
 	case s.File:
@@ -86,7 +87,7 @@ func (broken) Clear(context.Context) error { return errPlanned }
 func (s *store) Load(ctx context.Context, scope checkpoint.Context) keep.Answer {
 	s.mu.Lock()
 	foreign := s.foreign
-	s.foreign = nil
+	s.foreign, s.scope = nil, scope
 	s.mu.Unlock()
 	if foreign != nil {
 		return keep.Answer{Found: checkpoint.Stored, Checkpoint: *foreign}
@@ -98,6 +99,7 @@ func (s *store) Load(ctx context.Context, scope checkpoint.Context) keep.Answer 
 func (s *store) Save(ctx context.Context, c checkpoint.Checkpoint) error {
 	s.mu.Lock()
 	fail := s.fails[c.Resume.Seq]
+	s.scope = c.Context
 	delete(s.fails, c.Resume.Seq)
 	s.mu.Unlock()
 	if fail {
@@ -110,6 +112,47 @@ func (s *store) fail(seq event.Seq) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails[seq] = true
+}
+
+// held looks into the store itself, past what it answered to the client: it lists what is kept, and takes the record of the client's scope.
+// Nothing is read by its key, judged or removed.
+func (s *store) held(ctx context.Context) trace.Record {
+	r := trace.New(trace.Store, trace.StoreHeld)
+	s.mu.Lock()
+	scope := s.scope
+	s.mu.Unlock()
+	seq, ok := event.NoSeq, false
+	key, err := checkpoint.ScopeKey(scope)
+	if err == nil {
+		seq, ok, err = s.find(ctx, key)
+	}
+	switch {
+	case err != nil:
+		r.Status = "unread"
+	case !ok:
+		r.Status = "nothing"
+	default:
+		r.Status, r.Seq = "record", seq
+	}
+	return r
+}
+
+func (s *store) find(ctx context.Context, key string) (event.Seq, bool, error) {
+	if s.file != nil {
+		return s.file.proc.Held(key)
+	}
+	records, err := s.Store.(lister).Records(ctx)
+	for i := range records {
+		if records[i].Key == key {
+			return records[i].Resume.Seq, true, err
+		}
+	}
+	return event.NoSeq, false, err
+}
+
+// lister is what every shipped store can do beside what a client needs of it.
+type lister interface {
+	Records(ctx context.Context) ([]checkpoint.Record, error)
 }
 
 // Close ends the process of a store in a file, and removes the file.

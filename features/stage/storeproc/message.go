@@ -29,7 +29,14 @@ type answer struct {
 	Detail     string                `json:"detail,omitempty"`
 	Error      string                `json:"error,omitempty"`
 	Sources    []string              `json:"sources,omitempty"` // records: source ids, the least recently written first
+	Held       []held                `json:"held,omitempty"`    // records: what lies in the file, in the same order
 	Reports    []report              `json:"reports,omitempty"` // what the store reported meanwhile
+}
+
+// held is one record of the file: whose it is, and the place it names.
+type held struct {
+	Key string    `json:"key"`
+	Seq event.Seq `json:"seq"`
 }
 
 // report is a diagnostic in the two words that a trace has for it.

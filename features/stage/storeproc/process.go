@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/conform-dev/conform/core/checkpoint"
+	"github.com/conform-dev/conform/core/event"
 	"github.com/conform-dev/conform/core/store"
 )
 
@@ -168,6 +169,18 @@ func (p *Process) Save(_ context.Context, c checkpoint.Checkpoint) error {
 func (p *Process) Forget(_ context.Context, scope checkpoint.Context) error {
 	_, err := p.call(ask{Do: "forget", Scope: scope})
 	return err
+}
+
+// Held is the place that the record under key names; ok is false if there is none. It lists the file and reads nothing by its key, so it
+// does not depend on what the store answered to a save.
+func (p *Process) Held(key string) (seq event.Seq, ok bool, err error) {
+	a, err := p.call(ask{Do: "records"})
+	for _, r := range a.Held {
+		if r.Key == key {
+			return r.Seq, true, err
+		}
+	}
+	return event.NoSeq, false, err
 }
 
 // Sources are the source ids of what is kept, the least recently written first.

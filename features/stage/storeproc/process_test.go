@@ -81,6 +81,15 @@ func TestKilled(t *testing.T) {
 	if sources, err := p.Sources(); err != nil || !slices.Equal(sources, []string{"two", "three"}) {
 		t.Errorf("%v, %v", sources, err)
 	}
+	for source, want := range map[string]event.Seq{"one": event.NoSeq, "two": 2, "three": 3} {
+		key, err := checkpoint.ScopeKey(record(source, 1).Context)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seq, ok, err := p.Held(key); err != nil || seq != want || ok != (want != event.NoSeq) {
+			t.Errorf("%s: the file holds %d, %v, %v, want %d", source, seq, ok, err, want)
+		}
+	}
 }
 
 // A call that is longer than a message may be ends the process, not the caller.

@@ -82,6 +82,7 @@ func (k *kept) do(q *ask) (a answer) {
 		records, failed := k.store.Records(ctx)
 		for _, r := range records {
 			a.Sources = append(a.Sources, r.SourceID)
+			a.Held = append(a.Held, held{r.Key, r.Resume.Seq})
 		}
 		err = failed
 	default:
