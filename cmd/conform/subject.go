@@ -46,7 +46,15 @@ which credentials the examiner may use, and how it can be made to do things. Unk
 		},
 	}
 	create.Flags().StringVar(&wire, "wire", "sse", "one of "+strings.Join(subject.Wires, ", "))
-	c.AddCommand(check, create)
+	c.AddCommand(check, create, &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of subject files, for editors",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := io.WriteString(c.OutOrStdout(), subject.Schema())
+			return err
+		},
+	})
 	return c
 }
 

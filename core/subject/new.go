@@ -19,3 +19,9 @@ func New(wire string) (string, error) {
 	text, err := templates.ReadFile("new/" + wire + ".yaml")
 	return string(text), err
 }
+
+//go:embed subject.schema.json
+var schema string
+
+// Schema is the JSON Schema of a subject file, for editors.
+func Schema() string { return schema }
