@@ -124,6 +124,15 @@ func (p *Probe) dress(r *http.Request, q *question) error {
 	if q.stream {
 		r.Header.Set("Accept", "text/event-stream") // as an EventSource does (WHATWG HTML 9.2.2)
 	}
+	if p.target.Headers != nil {
+		own, err := p.target.Headers()
+		if err != nil {
+			return err
+		}
+		for name, value := range own {
+			r.Header.Set(name, value)
+		}
+	}
 	for name, values := range q.header {
 		r.Header[http.CanonicalHeaderKey(name)] = values
 	}

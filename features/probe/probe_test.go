@@ -271,6 +271,7 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer running.Close()
+	s.Headers = map[string]subject.Value{"X-Env": {Env: "CONFORM_TEST_BEARER"}}
 	target, err := Of(s, running)
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +284,13 @@ func TestOf(t *testing.T) {
 	if want := "/publish/@v/1 /publish/@v/2 /shutdown /restart"; strings.Join(got, " ") != want {
 		t.Errorf("the server was asked %q, want %s", got, want)
 	}
+	if own, err := target.Headers(); err != nil || own["X-Env"] != "CANARY" {
+		t.Errorf("headers %v %v", own, err)
+	}
 	os.Unsetenv("CONFORM_TEST_BEARER")
+	if _, err := target.Headers(); err == nil || !strings.Contains(err.Error(), "s.yaml: headers.X-Env: the variable CONFORM_TEST_BEARER is not set") {
+		t.Errorf("%v", err)
+	}
 	if _, err := target.People[Viewer].Admission(); err == nil || !strings.Contains(err.Error(), "s.yaml: the variable CONFORM_TEST_BEARER is not set") {
 		t.Errorf("%v", err)
 	}
@@ -299,5 +306,24 @@ func TestSerial(t *testing.T) {
 	}
 	if n, ok := serialOf("", []byte("9")); !ok || n != 9 {
 		t.Errorf("the document itself: %d %v", n, ok)
+	}
+}
+
+// TestHeaders: what a subject wants with every request goes with every request, and what cannot be read is the harness's error.
+func TestHeaders(t *testing.T) {
+	got := make(chan string, 4)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("X-Env") }))
+	defer server.Close()
+	p := examined(t, server.URL, viewer())
+	p.target.Headers = func() (map[string]string, error) { return map[string]string{"X-Env": "test"}, nil }
+	if _, _, err := p.knock(t.Context(), Viewer); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "test" {
+		t.Errorf("the header is %q", text)
+	}
+	p.target.Headers = func() (map[string]string, error) { return nil, fmt.Errorf("unset") }
+	if _, _, err := p.knock(t.Context(), Viewer); err == nil || err.Error() != "unset" {
+		t.Errorf("%v", err)
 	}
 }

@@ -49,6 +49,17 @@ func Of(s *subject.Subject, running *start.Running) (*Target, error) {
 		down = false
 		return running.Do(context.Background(), hookVerbs[Restart], nil)
 	}
+	t.Headers = func() (map[string]string, error) {
+		out := map[string]string{}
+		for name, v := range s.Headers {
+			text, err := v.Resolve(s.Dir, os.LookupEnv)
+			if err != nil {
+				return nil, fmt.Errorf("%s: headers.%s: %w", s.File, name, err)
+			}
+			out[name] = text
+		}
+		return out, nil
+	}
 	for name, p := range s.People {
 		t.People[persons[name]] = person(s, p)
 	}

@@ -43,12 +43,13 @@ type Limits struct {
 // Target is a server to examine. It belongs to one scenario, or, where the server is somebody's own, to one after the other.
 type Target struct {
 	Wire     string
-	Client   *http.Client // how a server of somebody's own is reached; nil: plainly
-	Base     string       // origin of its URLs, without a path
-	Events   string       // path of the stream
-	Wake     string       // path of the signed intake
-	Poll     string       // path of the poll over HTTP; empty: none
-	Tool     string       // path of the plane's tool; empty: none
+	Client   *http.Client                      // how a server of somebody's own is reached; nil: plainly
+	Headers  func() (map[string]string, error) // sent with every request; nil: none
+	Base     string                            // origin of its URLs, without a path
+	Events   string                            // path of the stream
+	Wake     string                            // path of the signed intake
+	Poll     string                            // path of the poll over HTTP; empty: none
+	Tool     string                            // path of the plane's tool; empty: none
 	People   map[string]Person
 	Limits   Limits
 	Feed     *Feed    // of a server that is no fleet-wake one

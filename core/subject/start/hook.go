@@ -56,6 +56,9 @@ func (r *Running) request(ctx context.Context, h *subject.HTTP, values map[strin
 	if err != nil {
 		return err
 	}
+	if err := r.dress(request); err != nil {
+		return err
+	}
 	for name, v := range h.Headers {
 		text, err := v.Resolve(r.subject.Dir, os.LookupEnv)
 		if err != nil {

@@ -104,6 +104,9 @@ func (r *Running) ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := r.dress(request); err != nil {
+			return err
+		}
 		if response, err := r.client.Do(request); err == nil {
 			response.Body.Close()
 			if response.StatusCode == want.Status {
@@ -122,6 +125,18 @@ func (r *Running) ready(ctx context.Context) error {
 			return fmt.Errorf("%s is not ready: %s at %s within %v, %d was wanted%s", r.subject.Name, last, want.Path, want.Within, want.Status, r.printed())
 		}
 	}
+}
+
+// dress gives a request the headers that the file wants with every one.
+func (r *Running) dress(request *http.Request) error {
+	for name, v := range r.subject.Headers {
+		text, err := v.Resolve(r.subject.Dir, os.LookupEnv)
+		if err != nil {
+			return fmt.Errorf("%s: headers.%s: %w", r.subject.File, name, err)
+		}
+		request.Header.Set(name, text)
+	}
+	return nil
 }
 
 // Close ends what was started, with everything that it started itself, and waits for that.

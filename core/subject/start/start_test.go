@@ -2,9 +2,11 @@ package start
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -149,6 +151,9 @@ func TestHooks(t *testing.T) {
 	got := make(chan string, 8)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get("X-Env") != "test" {
+			t.Errorf("%s %s came without the file's header", r.Method, r.URL.Path)
+		}
 		got <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
 		if r.URL.Path == "/no" {
 			http.Error(w, "not with "+secret, http.StatusTeapot)
@@ -160,7 +165,7 @@ func TestHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	header := map[string]subject.Value{"Authorization": {File: "key"}}
-	s := &subject.Subject{Name: "s", File: "s.yaml", Dir: dir, Server: subject.Server{URL: server.URL}, Hooks: map[string]subject.Hook{
+	s := &subject.Subject{Name: "s", File: "s.yaml", Dir: dir, Server: subject.Server{URL: server.URL}, Headers: map[string]subject.Value{"X-Env": {Text: "test"}}, Hooks: map[string]subject.Hook{
 		"publish":  {HTTP: &subject.HTTP{Method: "PUT", URL: "/p/{serial}", Body: `{"n":{serial},"who":"{login}"}`, Headers: header}, Within: time.Second},
 		"trim":     {HTTP: &subject.HTTP{Method: "POST", URL: "/no", Headers: header}, Within: time.Second},
 		"arm":      {HTTP: &subject.HTTP{Method: "POST", URL: "/no", Status: []int{418}}, Within: time.Second},
@@ -216,5 +221,29 @@ func TestTail(t *testing.T) {
 	text, _ := tl.look()
 	if len(text) > MaxPrinted || !strings.HasSuffix(text, "line 002999 of what it prints\n") {
 		t.Errorf("%d bytes, ending in %q", len(text), text[len(text)-40:])
+	}
+}
+
+// TestTLS: a server behind a certificate of one's own is trusted by the file that the subject names, and by nothing else.
+func TestTLS(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	dir := t.TempDir()
+	pemText := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	for name, text := range map[string][]byte{"ca.pem": pemText, "empty.pem": []byte("no certificate")} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ca, want := range map[string]string{"ca.pem": "", "": "s is not ready: no answer", "empty.pem": "s.yaml: tls.ca: empty.pem holds no certificate", "none.pem": "s.yaml: tls.ca: "} {
+		s := &subject.Subject{Name: "s", File: "s.yaml", Dir: dir, CA: ca, Server: subject.Server{URL: server.URL}, Ready: subject.Ready{Path: "/", Status: 204, Within: 300 * time.Millisecond}}
+		r, err := Start(t.Context(), s)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", ca, err, want)
+		}
+		if r != nil {
+			_ = r.Close()
+		}
 	}
 }
