@@ -102,6 +102,15 @@ func TestFingerprint(t *testing.T) {
 	if of("GET http://127.0.0.1:4000/x at 1796132148450027") != of("GET http://127.0.0.1:51234/x at 1796139999999999") {
 		t.Error("a port or a moment makes another failure")
 	}
+	if of("721 ms") != of("698 ms") || of("closed after 1.5s") != of("closed after 12s") {
+		t.Error("a duration makes another failure")
+	}
+	limit := failing(judge.Failed, "700 ms")
+	limit.Results[0].Outcome.Findings[0].Expected = "at least 1000 ms"
+	before := limit.Results[0].Fingerprint()
+	if limit.Results[0].Outcome.Findings[0].Expected = "at least 5000 ms"; limit.Results[0].Fingerprint() == before {
+		t.Error("another limit is the same failure")
+	}
 	for _, other := range []string{"status 200", "status 410", "changes 2 to 3"} {
 		if of(other) == of("status 404") {
 			t.Errorf("%q is taken for status 404", other)
