@@ -382,7 +382,7 @@ Feature: A broken connection is mended without loss, and without hammering the s
     @process
     Examples:
       | limit | least |
-      | 100   | 100   |
+      | 500   | 500   |
 
   @SESS-012 @virtual @only-sse
   Scenario: A line that never ends

@@ -34,7 +34,7 @@ const (
 	ExpectAnswer         Expectation = "answer"           // n; any of status, body (in full), member with value, header with value, media (type without parameters), with and without (a text in the body): the answer to the examiner's n-th request; a value is JSON text, of a header its text, or absent, a number, a text
 	ExpectHeard          Expectation = "heard"            // n; what (a type); any of count, min, max, member with value (of the last one): what the n-th request's stream carried
 	ExpectBegan          Expectation = "began"            // n; with (`type data`, `type`, ... in order): how the n-th request's stream began
-	ExpectChanges        Expectation = "changes"          // n; first, last: the n-th request's stream carried these changes of a feed, each once and in order, and no other one
+	ExpectChanges        Expectation = "changes"          // n; first, last; order (any, else as they were made): the n-th request's stream carried these changes of a feed, each once and no other one
 	ExpectHonest         Expectation = "honest"           // n; last: either nothing behind the change that the n-th request came back with is missing, or the answer says so as the subject declares
 	ExpectIDs            Expectation = "ids"              // each change that was heard had an id that no other one had
 	ExpectStream         Expectation = "stream"           // n; is (open, over): the n-th request's stream here

@@ -102,13 +102,19 @@ func (p *Probe) ask(ctx context.Context, q question) (n int, admitted bool, err 
 	defer cancel()
 	defer response.Body.Close()
 	timer = time.AfterFunc(p.patience, cancel)
-	body, err := io.ReadAll(io.LimitReader(response.Body, MaxBody))
+	body, err := readBody(response.Body)
 	timer.Stop()
 	if err != nil {
-		body = append(body, "... "+p.closing(err)...)
+		body += "... " + p.closing(err)
 	}
-	p.answered(n, strconv.Itoa(response.StatusCode), response.Header, string(body))
+	p.answered(n, strconv.Itoa(response.StatusCode), response.Header, body)
 	return n, false, nil
+}
+
+// readBody reads an answer that is no stream.
+func readBody(from io.Reader) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(from, MaxBody))
+	return string(text), err
 }
 
 // closing is how a connection ended without an answer, in words that do not depend on the machine.

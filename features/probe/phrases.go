@@ -36,7 +36,7 @@ func Bind(sc *godog.ScenarioContext, p *Probe) {
 }
 
 func (p *Probe) phrases() []phrase {
-	return slices.Concat(p.when(), p.feedWhen(), p.then(), p.feedThen())
+	return slices.Concat(p.when(), p.feedWhen(), p.deltaWhen(), p.then(), p.feedThen(), p.deltaThen())
 }
 
 // Phrases lists the vocabulary as patterns.

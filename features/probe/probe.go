@@ -30,8 +30,9 @@ type Probe struct {
 	client          *http.Client
 	dialer          net.Dialer
 	began           time.Time
-	serial          int // of wakes
-	base, published int // of the changes of a feed: the server's count when the scenario began, and how many came since
+	serial          int   // of wakes
+	loaded          []int // how many changes there were when each round of a polled service was asked for
+	base, published int   // of the changes of a feed: the server's count when the scenario began, and how many came since
 	// patience is Patience; a test of what never comes has less.
 	patience time.Duration
 

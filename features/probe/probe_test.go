@@ -21,7 +21,7 @@ import (
 // TestPhrases: the vocabulary is small, each phrase is written in a shipped scenario, and no step fits two.
 func TestPhrases(t *testing.T) {
 	var text []byte
-	for _, name := range []string{"fleetserver", "sseserver"} {
+	for _, name := range []string{"fleetserver", "sseserver", "odataserver"} {
 		one, err := os.ReadFile("../" + name + ".feature")
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +30,7 @@ func TestPhrases(t *testing.T) {
 	}
 	phrases := Phrases()
 	p := &Probe{}
-	if asks, feed := len(p.when())+len(p.then()), len(p.feedWhen())+len(p.feedThen()); asks > MaxPhrases || feed > MaxFeedPhrases {
+	if asks, feed := len(p.when())+len(p.then()), len(p.feedWhen())+len(p.feedThen())+len(p.deltaWhen())+len(p.deltaThen()); asks > MaxPhrases || feed > MaxFeedPhrases {
 		t.Errorf("%d and %d phrases, at most %d and %d", asks, feed, MaxPhrases, MaxFeedPhrases)
 	}
 	used := map[string]bool{}
