@@ -135,3 +135,22 @@ func TestSimulatorInAContainer(t *testing.T) {
 		}
 	}
 }
+
+// TestGoOData: with its tracker in memory a delta link of before a restart is answered as if nothing had changed; with the tracker in the file
+// nothing is lost.
+func TestGoOData(t *testing.T) {
+	if out, code := command(t, "..", "go", "env", "CC"); code != 0 || os.Getenv("CGO_ENABLED") != "1" {
+		need.Or(t, "cgo", errors.New("CGO_ENABLED is not 1, or there is no compiler: "+strings.TrimSpace(out)))
+	}
+	c := conform(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	build := exec.CommandContext(ctx, "go", "build", "-o", "goodata/goodata", "./goodata")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=1")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	certify(t, c, "goodata/subject.yaml", "", "ODATA-103", 1)
+	certify(t, c, "goodata/subject.yaml", "goodata/baseline.yaml", "ODATA-103", 0)
+	certify(t, c, "goodata/persistent.yaml", "", "", 0)
+}
