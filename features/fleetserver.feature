@@ -253,7 +253,7 @@ Feature: A fleet-wake server says who is heard, and tells each only its own
 
     When the viewer opens 2 streams
     And stream 1 is read no more
-    And 60 wakes for the viewer are posted with:
+    And 60 wakes for the viewer are posted, each when stream 2 has heard the one before, with:
       | part | value        |
       | body | 200000 bytes |
     And stream 2 has heard 60 wakes

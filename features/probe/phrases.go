@@ -105,6 +105,7 @@ func (p *Probe) when() []phrase {
 		}},
 		{`(a|\d+) wakes? for ` + whom + ` (?:is|are) posted`, func(ctx context.Context, n, who string) error { return p.posts(ctx, n, who, nil) }},
 		{`(a|\d+) wakes? for ` + whom + ` (?:is|are) posted with:`, p.posts},
+		{`(\d+) wakes for ` + whom + ` are posted, each when stream (\d+) has heard the one before, with:`, p.postsInTurn},
 		{`stream (\d+) has heard (\d+) (wake|state|comment)s?`, func(ctx context.Context, n, times int, what string) error { return p.hears(ctx, n, what, times) }},
 		{`stream (\d+) is over`, func(ctx context.Context, n int) error {
 			return p.wait(ctx, fmt.Sprintf("the end of stream %d", n), p.patience, func() (bool, <-chan struct{}) {
@@ -268,6 +269,24 @@ func (p *Probe) hook(ctx context.Context, verb Verb, who string, n int) error {
 		r.Args["whom"] = who
 	}
 	p.add(r)
+	return nil
+}
+
+// postsInTurn posts wakes no faster than stream n hears them: a server may end any stream that owes too much, also one that is read by a
+// busy machine. It stops at the first wake that does not come.
+func (p *Probe) postsInTurn(ctx context.Context, times int, who string, n int, t *godog.Table) error {
+	before, _, _ := p.look(n, "wake")
+	for i := 1; i <= times; i++ {
+		if err := p.posts(ctx, "1", who, t); err != nil {
+			return err
+		}
+		if err := p.hears(ctx, n, "wake", before+i); err != nil {
+			return err
+		}
+		if got, _, _ := p.look(n, "wake"); got < before+i {
+			return nil
+		}
+	}
 	return nil
 }
 
