@@ -24,11 +24,12 @@ func simulators(byDefault bool) []certify.Subject {
 			Server: &certify.Server{Version: version().Version, Wire: wire, Can: can, Begin: begin}}
 	}
 	return []certify.Subject{of(fleet.Wire, probe.Capabilities, probe.Simulator), of(simulator.SSE, probe.FeedCapabilities, probe.SimulatorFeed),
+		of(simulator.WebSocket, probe.FeedCapabilities, probe.SimulatorSocket),
 		of(simulator.OData, []string{"publish", "serial", "restart"}, probe.SimulatorOData)}
 }
 
 // examined are the wires whose servers there are rows for.
-var examined = []string{fleet.Wire, simulator.SSE, simulator.OData}
+var examined = []string{fleet.Wire, simulator.SSE, simulator.WebSocket, simulator.OData}
 
 // serverSubject makes the server of a subject file ready. end ends what was started for it.
 func serverSubject(ctx context.Context, path string) (s certify.Subject, end func() error, err error) {

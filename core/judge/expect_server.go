@@ -114,7 +114,7 @@ func began(p prefix, args map[string]string) seen {
 // streamIs says whether a stream was opened and has not ended.
 func streamIs(p prefix, args map[string]string) seen {
 	n := args["n"]
-	opened := slices.ContainsFunc(p.of(n, trace.ExaminerAnswered), func(r *trace.Record) bool { return r.Status == "200" })
+	opened := slices.ContainsFunc(p.of(n, trace.ExaminerAnswered), func(r *trace.Record) bool { return r.Status == "200" || r.Status == "101" })
 	ended := p.of(n, trace.ExaminerEnded)
 	is := "open"
 	switch {

@@ -10,19 +10,22 @@ import (
 	"strings"
 
 	"github.com/conform-dev/conform/core/trace"
+	"github.com/conform-dev/conform/simulator"
 )
 
 // Feed says how the changes of a server's feed are told from each other and how a client asks for what it missed (D-42).
 type Feed struct {
 	Serial  string // JSON pointer to the number of a change in its payload
+	Type    string // JSON pointer to the type of a message; on a wire whose events have no name
+	ID      string // and to its position
 	Header  string // request header that carries the last id; empty: none
 	Query   string // or parameter
 	Expired []string
 }
 
-// serialOf is the number that stands at pointer in a document.
-func serialOf(pointer string, data []byte) (n int64, ok bool) {
-	raw := json.RawMessage(data)
+// at is what stands at a JSON pointer (RFC 6901) of objects.
+func at(pointer string, data []byte) (raw json.RawMessage, ok bool) {
+	raw = data
 	for _, name := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 		if name == "" {
@@ -30,11 +33,27 @@ func serialOf(pointer string, data []byte) (n int64, ok bool) {
 		}
 		var object map[string]json.RawMessage
 		if json.Unmarshal(raw, &object) != nil {
-			return 0, false
+			return nil, false
 		}
 		if raw, ok = object[name]; !ok {
-			return 0, false
+			return nil, false
 		}
+	}
+	return raw, true
+}
+
+// textOf is the text that stands at pointer in a document.
+func textOf(pointer string, data []byte) (text string, ok bool) {
+	raw, ok := at(pointer, data)
+	ok = ok && pointer != "" && json.Unmarshal(raw, &text) == nil
+	return text, ok
+}
+
+// serialOf is the number that stands at pointer in a document.
+func serialOf(pointer string, data []byte) (n int64, ok bool) {
+	raw, ok := at(pointer, data)
+	if !ok {
+		return 0, false
 	}
 	n, err := strconv.ParseInt(strings.Trim(string(raw), `" `), 10, 64)
 	return n, err == nil
@@ -68,6 +87,9 @@ func (p *Probe) resume(ctx context.Context, id, odd string, after int64) error {
 			return fmt.Errorf("the subject does not say how a client resumes")
 		}
 		q.resumed = id
+	}
+	if p.target.Wire == simulator.WebSocket {
+		return p.dial(ctx, q)
 	}
 	_, _, err := p.ask(ctx, q)
 	return err

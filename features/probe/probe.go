@@ -131,7 +131,7 @@ func (p *Probe) look(n int, what string) (times int, over bool, changed <-chan s
 		switch {
 		case r.Kind == trace.ExaminerHeard && r.Type == what:
 			times++
-		case r.Kind == trace.ExaminerEnded, r.Kind == trace.ExaminerAnswered && r.Status != "200":
+		case r.Kind == trace.ExaminerEnded, r.Kind == trace.ExaminerAnswered && r.Status != "200" && r.Status != "101":
 			over = true
 		}
 	}

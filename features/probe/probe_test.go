@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/conform-dev/conform/core/subject"
 	"github.com/conform-dev/conform/core/subject/start"
 	"github.com/conform-dev/conform/core/trace"
@@ -21,7 +23,7 @@ import (
 // TestPhrases: the vocabulary is small, each phrase is written in a shipped scenario, and no step fits two.
 func TestPhrases(t *testing.T) {
 	var text []byte
-	for _, name := range []string{"fleetserver", "sseserver", "odataserver"} {
+	for _, name := range []string{"fleetserver", "sseserver", "websocketserver", "odataserver"} {
 		one, err := os.ReadFile("../" + name + ".feature")
 		if err != nil {
 			t.Fatal(err)
@@ -325,5 +327,56 @@ func TestHeaders(t *testing.T) {
 	p.target.Headers = func() (map[string]string, error) { return nil, fmt.Errorf("unset") }
 	if _, _, err := p.knock(t.Context(), Viewer); err == nil || err.Error() != "unset" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSocket: messages are written down with their type, position and number; a refused upgrade with its status; an end with whose it was.
+func TestSocket(t *testing.T) {
+	hold := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/e" {
+			http.Error(w, "not here", http.StatusGone)
+			return
+		}
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.CloseNow()
+		_ = c.Write(r.Context(), websocket.MessageText, []byte(`{"t":"upsert","at":"p-7","n":7}`))
+		_ = c.Write(r.Context(), websocket.MessageText, []byte(`hello`))
+		if r.URL.RawQuery == "from=p-7" {
+			_ = c.Close(websocket.StatusGoingAway, "")
+			return
+		}
+		<-hold
+	}))
+	defer server.Close()
+	defer close(hold)
+	p := examined(t, server.URL, nil)
+	p.target.Wire, p.target.Feed = "websocket", &Feed{Type: "/t", ID: "/at", Serial: "/n", Query: "from"}
+	for _, id := range []string{"", "p-7"} {
+		if err := p.resume(t.Context(), id, "", 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.hears(t.Context(), p.asked, "message", 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.leave(p.asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.target.Events = "/elsewhere"
+	if err := p.resume(t.Context(), "", "", 0); err != nil {
+		t.Fatal(err)
+	}
+	got := kinds(p)
+	want := []string{"asked", "answered 101", `heard upsert {"t":"upsert","at":"p-7","n":7}`, "heard message hello", "ended  left", "asked", "answered 101"}
+	if strings.Join(got[:len(want)], "\n") != strings.Join(want, "\n") || !strings.HasPrefix(got[len(got)-1], "answered 410 not here") {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
+	}
+	if k, id := p.lastOf(1); k != 7 || id != "p-7" {
+		t.Errorf("the last change is %d with %q", k, id)
 	}
 }

@@ -12,6 +12,17 @@ import (
 // scaledHistory is how many changes the simulated feed keeps: few, so that some are forgotten soon.
 const scaledHistory = 8
 
+// SimulatorSocket starts conform's own WebSocket server as a target.
+func SimulatorSocket(ctx context.Context) (*Target, error) {
+	t, _, err := simulatedFeed(ctx, simulator.WebSocket)
+	if err != nil {
+		return nil, err
+	}
+	t.Events = "/ws?sourceId=incidents&mode=snapshot-then-delta"
+	t.Feed = &Feed{Type: "/type", ID: "/cursor", Serial: "/sequence", Query: "cursor", Expired: []string{"event:error", "event:snapshot"}}
+	return t, nil
+}
+
 // SimulatorOData starts conform's own OData service as a target.
 func SimulatorOData(ctx context.Context) (*Target, error) {
 	t, server, err := simulatedFeed(ctx, simulator.OData)

@@ -36,13 +36,18 @@ const (
 func (p *Probe) follow(n int, body io.ReadCloser, cancel context.CancelFunc) {
 	s := &stream{n: n, body: body, cancel: cancel, done: make(chan struct{}), gate: make(chan struct{})}
 	close(s.gate)
+	p.run(s, func() error { return p.read(s) })
+}
+
+// run lets read take s until it ends.
+func (p *Probe) run(s *stream, read func() error) {
 	p.mu.Lock()
-	p.streams[n] = s
+	p.streams[s.n] = s
 	p.mu.Unlock()
 	go func() {
 		defer close(s.done)
-		defer cancel()
-		p.ended(s, p.read(s))
+		defer s.cancel()
+		p.ended(s, read())
 	}()
 }
 

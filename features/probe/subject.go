@@ -38,7 +38,7 @@ func Of(s *subject.Subject, running *start.Running) (*Target, error) {
 		t.Events = s.Endpoint("stream") + s.Endpoint("collection") // a wire has one of them
 		t.serial = int(time.Now().UnixMilli()) * 1000              // what an earlier run left in a history is told from this one's
 		if m := s.Mapping; m != nil {
-			t.Feed = &Feed{Serial: m.Serial, Header: m.Resume.Header, Query: m.Resume.Query, Expired: m.Resume.Expired}
+			t.Feed = &Feed{Type: m.Type, ID: m.ID, Serial: m.Serial, Header: m.Resume.Header, Query: m.Resume.Query, Expired: m.Resume.Expired}
 		}
 	}
 	down := false

@@ -131,6 +131,7 @@ var ThirdParty = []struct{ Room, Import, Why string }{
 	{"core/report", "go.yaml.in/yaml/v3", "a baseline is YAML"},
 	{"core/report", "github.com/santhosh-tekuri/jsonschema/v6", "an envelope is checked against its shipped schema"},
 	{"features", "github.com/cucumber/godog", "runs the feature files"},
+	{"features/probe", "github.com/coder/websocket", "a socket as a plain client has one"},
 	{"features/probe", "github.com/modelcontextprotocol/go-sdk/mcp", "the plane's tool, asked as a plain client does"},
 	{"features", "github.com/cucumber/gherkin/go", "lists the scenarios without running them"},
 	{"features", "go.etcd.io/bbolt", "a record that another program wrote is made behind the back of the store"},
