@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Delay hands everything behind a byte on later by a time, in the order in which it came.
+// Delay hands everything behind a byte on later by a time, in the order in which it came. One piece is held at a time, so that what comes while
+// another is held is read when that has gone, and is late by up to twice the time.
 const Delay Kind = "delay"
 
 var delay = kind{

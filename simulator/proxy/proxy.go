@@ -11,7 +11,7 @@ import (
 
 // Limits of the driver.
 const (
-	// MaxOpen bounds the connections at one time; one above it is closed at once.
+	// MaxOpen bounds the connections at one time; one above it is closed at once, and told of.
 	MaxOpen = 1024
 	// chunk is how much is read at once, in bytes: what a connection can hold in one direction.
 	chunk = 32 << 10
@@ -22,7 +22,7 @@ const (
 // Event is something that the proxy did or saw.
 type Event struct {
 	Connection int    `json:"connection"`
-	What       string `json:"what"` // opened, refused, closed, unreachable, or the kind of a fault that struck
+	What       string `json:"what"` // opened, refused, full, closed, unreachable, or the kind of a fault that struck
 	From       Side   `json:"from,omitempty"`
 	At         int64  `json:"at"` // bytes from that side that were handed on
 }
@@ -39,6 +39,7 @@ type Proxy struct {
 	mu       sync.Mutex
 	schedule Schedule
 	made     int // connections so far
+	limit    int // MaxOpen; a test has less
 	open     map[*conn]bool
 	closed   bool
 }
@@ -50,7 +51,7 @@ func Start(ctx context.Context, addr, to string, s Schedule, observe func(Event)
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{to: to, ln: ln, observe: observe, schedule: s, open: map[*conn]bool{}}
+	p := &Proxy{to: to, ln: ln, observe: observe, schedule: s, limit: MaxOpen, open: map[*conn]bool{}}
 	p.ctx, p.stop = context.WithCancel(ctx)
 	p.wg.Go(p.accept)
 	context.AfterFunc(p.ctx, func() { _ = ln.Close() })
@@ -100,7 +101,7 @@ func (p *Proxy) accept() {
 			return
 		}
 		p.mu.Lock()
-		full := p.closed || len(p.open) >= MaxOpen
+		full := p.closed || len(p.open) >= p.limit
 		p.made++
 		c := &conn{proxy: p, n: p.made, client: client, faults: p.schedule.Of(p.made), start: time.Now(), done: make(chan struct{})}
 		if !full {
@@ -108,6 +109,7 @@ func (p *Proxy) accept() {
 		}
 		p.mu.Unlock()
 		if full {
+			p.tell(Event{Connection: c.n, What: "full"})
 			_ = client.Close()
 			continue
 		}
