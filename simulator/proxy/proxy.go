@@ -45,8 +45,11 @@ type Proxy struct {
 }
 
 // Start listens at addr and hands each connection on to the host:port to. observe, if not nil, is told of every event, one at a time; it must
-// be quick. An error is the network's.
+// be quick. An error is the network's, or a fault's that is none.
 func Start(ctx context.Context, addr, to string, s Schedule, observe func(Event)) (*Proxy, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
@@ -61,11 +64,16 @@ func Start(ctx context.Context, addr, to string, s Schedule, observe func(Event)
 // Addr is where it listens.
 func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 
-// Set replaces the schedule for the connections that come, counted from the next one.
-func (p *Proxy) Set(s Schedule) {
+// Set replaces the schedule for the connections that come, counted from the next one. An error names a fault that is none, and changes
+// nothing.
+func (p *Proxy) Set(s Schedule) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.schedule, p.made = s, 0
+	return nil
 }
 
 // Close ends every connection and waits until nothing runs any more.

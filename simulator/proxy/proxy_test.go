@@ -258,7 +258,12 @@ func TestSet(t *testing.T) {
 	if _, err := io.ReadFull(first, make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
-	r.proxy.Set(Schedule{Connections: [][]Fault{{{Kind: Cut, From: Server, At: 2}}}})
+	if err := r.proxy.Set(Schedule{Rest: []Fault{{Kind: "explode", From: Server}}}); err == nil {
+		t.Error("a fault that is none was taken")
+	}
+	if err := r.proxy.Set(Schedule{Connections: [][]Fault{{{Kind: Cut, From: Server, At: 2}}}}); err != nil {
+		t.Fatal(err)
+	}
 	if text, _ := io.ReadAll(r.dial()); string(text) != "he" {
 		t.Errorf("%q", text)
 	}

@@ -103,6 +103,18 @@ func Parse(name string, data []byte) (*Schedule, error) {
 	return s, nil
 }
 
+// Check holds every fault of a schedule that was made in Go to its kind.
+func (s *Schedule) Check() error {
+	for _, list := range append(s.Connections[:len(s.Connections):len(s.Connections)], s.Rest) {
+		for i := range list {
+			if err := list[i].check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // UnmarshalYAML keeps the line.
 func (f *Fault) UnmarshalYAML(n *yaml.Node) error {
 	type plain Fault
