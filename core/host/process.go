@@ -144,7 +144,8 @@ func (p *process) describe(ctx context.Context, limit time.Duration) (transport.
 // early.
 func expired(ctx context.Context, err error) error {
 	const early = 100 * time.Millisecond
-	if code := status.Code(err); code == codes.Canceled || code == codes.DeadlineExceeded {
+	said := strings.HasSuffix(status.Convert(err).Message(), context.DeadlineExceeded.Error()) // a plugin may hand it on as an error of its own
+	if code := status.Code(err); said || code == codes.Canceled || code == codes.DeadlineExceeded {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < early {
 			<-ctx.Done()
 		}
